@@ -1,0 +1,3 @@
+module assay.dev/dev/cluster/tools/pause
+
+go 1.26.0
