@@ -1,0 +1,117 @@
+"""What a patch touches and whether it may be applied: git's diff grammar, on bytes, as far as paths are concerned.
+
+git itself applies patches in the pod (and refuses paths outside of the tree there, too).  This module looks at a patch
+before any pod exists, so that a malformed one is refused with a sentence.
+"""
+
+from __future__ import annotations
+
+import re
+
+HEADER = re.compile(rb"^diff --git (.+)$", re.MULTILINE)
+TARGETS = re.compile(rb"^(?:\+\+\+ |--- |rename to |rename from |copy to |copy from )(.+)$", re.MULTILINE)
+HUNK = re.compile(rb"^@@ -([0-9]+)(?:,([0-9]+))? \+([0-9]+)(?:,([0-9]+))? @@")
+SYMLINK = re.compile(rb"^(?:new file mode|new mode) 120000$", re.MULTILINE)
+ESCAPES = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b'"': b'"', b"\\": b"\\", b"a": b"\a", b"b": b"\b", b"f": b"\f", b"v": b"\v"}
+
+
+def unquoted(path: bytes) -> bytes:
+    """Return a path as git means it: C-style quotes taken off, the rest as it is."""
+    if not (path.startswith(b'"') and path.endswith(b'"') and len(path) > 1):
+        return path
+
+    def plain(found: re.Match[bytes]) -> bytes:
+        code = found.group(1)
+        return bytes([int(code, 8) & 0xFF]) if code[:1].isdigit() else ESCAPES.get(code, code)
+
+    return re.sub(rb"\\([0-7]{3}|.)", plain, path[1:-1])
+
+
+def header_lines(patch: bytes) -> list[bytes]:
+    """Return the lines of a diff that are not inside a hunk, without their newlines."""
+    kept: list[bytes] = []
+    old = new = 0
+    for line in patch.split(b"\n"):
+        if old > 0 or new > 0:
+            mark = line[:1]
+            old -= mark in (b" ", b"-", b"")
+            new -= mark in (b" ", b"+", b"")
+            continue
+        hunk = HUNK.match(line)
+        if hunk:
+            old, new = (int(hunk.group(group)) if hunk.group(group) else 1 for group in (2, 4))
+        kept.append(line)
+    return kept
+
+
+def paths_of(patch: bytes) -> tuple[bytes, ...]:
+    """Return every path that a git diff names, without the a/ and b/ prefixes, sorted."""
+    paths: set[bytes] = set()
+    for line in header_lines(patch):
+        if line.startswith(b"diff --git "):
+            paths.update(_header_paths(line[len(b"diff --git ") :]))
+        elif line.startswith((b"+++ ", b"--- ")):
+            name = unquoted(line[4:].split(b"\t")[0].rstrip(b"\r"))
+            if name != b"/dev/null":
+                paths.add(_without_prefix(name))
+        elif line.startswith((b"rename to ", b"rename from ", b"copy to ", b"copy from ")):
+            paths.add(unquoted(line.split(b" ", 2)[2]))
+    return tuple(sorted(paths))
+
+
+def fault_of_patch(patch: bytes) -> str:
+    """Return why a patch is refused, as a sentence without its subject; empty when it is not."""
+    if not patch.strip():
+        return ""
+    lines = header_lines(patch)
+    if not any(line.startswith((b"diff --git ", b"--- ")) for line in lines):
+        return "is not a git diff: it has no 'diff --git' or '---' line"
+    for path in paths_of(patch):
+        if path.startswith(b"/"):
+            return f"names the absolute path {_shown(path)}"
+        if b".." in path.split(b"/"):
+            return f"names {_shown(path)}, which is outside of the work tree"
+        if path.split(b"/")[0].lower() == b".git":
+            return f"names {_shown(path)}, which is inside of .git"
+    target = _escaping_symlink(patch)
+    if target:
+        return f"makes a symbolic link to {_shown(target)}, which is outside of the work tree"
+    return ""
+
+
+def _header_paths(rest: bytes) -> tuple[bytes, ...]:
+    if rest.startswith(b'"'):
+        quoted = re.findall(rb'"(?:[^"\\]|\\.)*"|\S+', rest)
+        return tuple(_without_prefix(unquoted(path)) for path in quoted)
+    middle = len(rest) // 2
+    if len(rest) % 2 and rest[middle : middle + 1] == b" " and rest[:middle][2:] == rest[middle + 1 :][2:]:
+        return (_without_prefix(rest[:middle]),)
+    return ()  # a rename: its own lines name both paths without doubt
+
+
+def _without_prefix(path: bytes) -> bytes:
+    return path[2:] if path[:2] in (b"a/", b"b/") else path
+
+
+def _escaping_symlink(patch: bytes) -> bytes:
+    """Return the target of a new symbolic link that leaves the work tree; empty when there is none."""
+    for part in re.split(rb"(?m)^(?=diff --git )", patch):
+        if not SYMLINK.search(part):
+            continue
+        paths = paths_of(part)
+        found = re.search(rb"^@@ .*@@.*\n(?:-.*\n)*\+(.+)$", part, re.MULTILINE)
+        if not paths or not found:
+            continue
+        target = found.group(1)
+        depth = paths[0].count(b"/")
+        for step in target.split(b"/"):
+            depth += -1 if step == b".." else (step not in (b"", b"."))
+            if depth < 0:
+                return target
+        if target.startswith(b"/"):
+            return target
+    return b""
+
+
+def _shown(path: bytes) -> str:
+    return repr(path.decode("utf-8", "backslashreplace"))

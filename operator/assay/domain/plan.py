@@ -1,0 +1,83 @@
+"""Which runs decide a task, in which order, with which patches: a pure function of the spec."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from enum import StrEnum
+
+from assay.api import v1alpha1
+
+
+class RunKind(StrEnum):
+    """The state of the work tree that a run tests."""
+
+    PRISTINE = "pristine"
+    UNPATCHED = "unpatched"
+    PATCHED = "patched"
+
+
+class PatchName(StrEnum):
+    """The patches of a task, named as the files that a pod mounts."""
+
+    TEST = "test"
+    REFERENCE = "reference"
+
+
+PATCHES = {
+    RunKind.PRISTINE: (),
+    RunKind.UNPATCHED: (PatchName.TEST,),
+    RunKind.PATCHED: (PatchName.TEST, PatchName.REFERENCE),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One execution of the task's test commands in one fresh pod."""
+
+    kind: RunKind
+    number: int
+
+    @property
+    def name(self) -> str:
+        """The run's name in status, labels and logs, for example ``unpatched-1``."""
+        return f"{self.kind}-{self.number}"
+
+    @property
+    def patches(self) -> tuple[PatchName, ...]:
+        """The patches applied before the test commands, in order."""
+        return PATCHES[self.kind]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunPlan:
+    """The runs of an object: ``first`` alone (it pins the image and may condemn), then ``rest`` side by side."""
+
+    first: Run
+    rest: tuple[Run, ...]
+
+    @property
+    def runs(self) -> tuple[Run, ...]:
+        """All runs in order."""
+        return (self.first, *self.rest)
+
+
+def plan_runs(runs: v1alpha1.Runs) -> RunPlan:
+    """Return the plan: unpatched first, then the other unpatched, the pristine and the patched runs."""
+    unpatched = [Run(kind=RunKind.UNPATCHED, number=number + 1) for number in range(runs.unpatched)]
+    pristine = [Run(kind=RunKind.PRISTINE, number=number + 1) for number in range(runs.pristine)]
+    patched = [Run(kind=RunKind.PATCHED, number=number + 1) for number in range(runs.patched)]
+    return RunPlan(first=unpatched[0], rest=(*unpatched[1:], *pristine, *patched))
+
+
+def pod_name(*, uid: str, generation: int, run: str, attempt: int) -> str:
+    """Return the one name that the pod of an attempt can have: a second creation is a conflict, never a second pod."""
+    digest = hashlib.sha256(f"{uid}/{generation}/{run}/{attempt}".encode()).hexdigest()
+    return f"assay-{run}-{digest[:24]}"
+
+
+def object_name(task_id: str) -> str:
+    """Return a DNS label for a task of any id: a readable beginning and a hash of the whole, so that none collide."""
+    readable = "".join(letter if letter.isascii() and letter.isalnum() else "-" for letter in task_id.lower())
+    readable = "-".join(part for part in readable[:40].split("-") if part) or "task"
+    return f"{readable}-{hashlib.sha256(task_id.encode('utf-8', 'surrogatepass')).hexdigest()[:10]}"
