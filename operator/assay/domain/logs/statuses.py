@@ -1,0 +1,55 @@
+"""The status words of results and how two observations of one name combine.
+
+A status is a plain `str`: some published parsers copy a word out of the log, so a status may be
+none of these constants.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+PASSED: Final = "PASSED"
+FAILED: Final = "FAILED"
+SKIPPED: Final = "SKIPPED"
+ERROR: Final = "ERROR"
+XFAIL: Final = "XFAIL"
+
+Results = Mapping[str, str]
+"""Test name -> status word; the order is that of the first observation and carries no meaning."""
+
+Merge = Callable[[dict[str, str], str, str], None]
+"""Enters one observation (name, status) into results."""
+
+_RANK: Final = {PASSED: 0, SKIPPED: 1, FAILED: 2, ERROR: 3}
+_SEVERITY: Final = {PASSED: 0, SKIPPED: 0, FAILED: 1, ERROR: 2}
+
+
+def put(results: dict[str, str], name: str, status: str) -> None:
+    """Let the last observation win."""
+    results[name] = status
+
+
+def keep(results: dict[str, str], name: str, status: str) -> None:
+    """Let the first observation win."""
+    results.setdefault(name, status)
+
+
+def rank(results: dict[str, str], name: str, status: str) -> None:
+    """Write what ranks at least as high: PASSED < SKIPPED < FAILED < ERROR."""
+    known = results.get(name)
+    if known is None or _RANK[status] >= _RANK[known]:
+        results[name] = status
+
+
+def severity(results: dict[str, str], name: str, status: str) -> None:
+    """Write only what is strictly worse: PASSED = SKIPPED < FAILED < ERROR."""
+    known = results.get(name)
+    if known is None or _SEVERITY[status] > _SEVERITY[known]:
+        results[name] = status
+
+
+def put_unless_passed(results: dict[str, str], name: str, status: str) -> None:
+    """Let a pass stand only where nothing is known; everything else overwrites."""
+    if status == PASSED:
+        results.setdefault(name, status)
+    else:
+        results[name] = status

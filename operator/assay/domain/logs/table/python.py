@@ -1,0 +1,30 @@
+"""Dialects of Python's runners."""
+
+from assay.domain.logs.dialect import alias, dialect
+from assay.domain.logs.statuses import XFAIL
+from assay.domain.logs.summary import WORDS, Summary, Verbose, with_short_option_path
+
+_MOUSE_BUTTONS = (("MouseButton.LEFT", "1"), ("MouseButton.RIGHT", "3"))
+_SWEBENCH_WORDS = (*WORDS, XFAIL)
+
+PYTEST = dialect("parse_log_pytest", "python", Summary())
+PYTEST_OPTIONS = dialect("parse_log_pytest_options", "python", Summary(edit=with_short_option_path))
+PYTEST_V2 = dialect("parse_log_pytest_v2", "python", Summary(verbose=Verbose.ENDING, lite_clean=True))
+
+ROWS = (
+    PYTEST,
+    PYTEST_OPTIONS,
+    dialect("parse_log_matplotlib", "python", Summary(replace=_MOUSE_BUTTONS)),
+    PYTEST_V2,
+    dialect("parse_log_seaborn", "python", Summary(verbose=Verbose.PASSED_SECOND)),
+    *(
+        alias(f"parse_log_{project}", PYTEST)
+        for project in ("astroid", "flask", "marshmallow", "pvlib", "pyvista", "sqlfluff", "xarray", "pydantic", "dvc")
+    ),
+    *(alias(f"parse_log_{project}", PYTEST_OPTIONS) for project in ("pydicom", "requests", "pylint")),
+    *(alias(f"parse_log_{project}", PYTEST_V2) for project in ("astropy", "scikit", "sphinx")),
+    dialect("swebench_pytest", "python", Summary(words=_SWEBENCH_WORDS)),
+    dialect("swebench_pytest_options", "python", Summary(words=_SWEBENCH_WORDS, edit=with_short_option_path)),
+    dialect("swebench_pytest_v2", "python", Summary(words=_SWEBENCH_WORDS, verbose=Verbose.ENDING, lite_clean=True)),
+    dialect("swebench_matplotlib", "python", Summary(words=_SWEBENCH_WORDS, replace=_MOUSE_BUTTONS)),
+)
