@@ -34,8 +34,8 @@ FORGES = frozenset(
 
 _VCS_SUFFIX = re.compile(r"\.(?:git|hg|svn|bzr|fossil)(?=/|$)")
 _MAJOR_SUFFIX = re.compile(r"/v[0-9]+$")
-_GOPKG = re.compile(r"(?:([^/]+)/)?([^/]+?)\.v[0-9]+(?:\.[0-9]+){0,2}(?:-unstable)?((?:/.*)?)")
-_GOPKG_OLD = re.compile(r"(?:([^/]+)/)?v[0-9]+(?:\.[0-9]+){0,2}(?:-unstable)?/([^/]+)((?:/.*)?)")
+_GOPKG = re.compile(r"(?:([^/.]+)/)?([^/]+?)\.v[0-9]+(?:\.[0-9]+){0,2}(?:-unstable)?((?:/.*)?)")
+_GOPKG_OLD = re.compile(r"(?:([^/.]+)/)?v[0-9]+(?:\.[0-9]+){0,2}(?:-unstable)?/([^/]+)((?:/.*)?)")
 
 
 class Rule(StrEnum):
@@ -87,7 +87,7 @@ def _github_of_gopkg(path: str) -> str:
     if match is None:
         return f"gopkg.in/{path}"
     user, package, rest = match[1], match[2], match[3]
-    return f"github.com/{user or f'go-{package}'}/{package}{rest}"
+    return _without_vcs_suffix(f"github.com/{user or f'go-{package}'}/{package}{rest}")
 
 
 def base_of(entry: str) -> str:
@@ -98,6 +98,12 @@ def base_of(entry: str) -> str:
     key = compare_key(entry).strip("/")
     base = _MAJOR_SUFFIX.sub("", key)
     return key if base.partition("/")[0] in FORGES and base.count("/") < 2 else base
+
+
+def can_be_fetched(base: str) -> bool:
+    """Say whether a declared path may stand for one module: not ``test``, not a whole forge or one of its owners."""
+    host, _, path = base.partition("/")
+    return "." in host and (host not in FORGES or "/" in path)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,8 +120,7 @@ class GoPolicy:
     exceptions: frozenset[str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        # An entry without a dot in its first element ("test", "std") cannot be fetched: it matches nothing.
-        bases = frozenset(base for base in map(base_of, self.owned) if "." in base.partition("/")[0])
+        bases = frozenset(base for base in map(base_of, self.owned) if can_be_fetched(base))
         object.__setattr__(self, "bases", bases)
         object.__setattr__(self, "exceptions", frozenset(filter(None, map(compare_key, self.nested_elsewhere))))
         object.__setattr__(self, "fork_names", frozenset(name.lower() for name in self.fork_names))

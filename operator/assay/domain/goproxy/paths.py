@@ -15,7 +15,7 @@ _HOST = re.compile(r"[a-z0-9][a-z0-9-]*(?:\.[a-z0-9.-]*)")
 _RESERVED = re.compile(r"(?i:con|prn|aux|nul|com[1-9]|lpt[1-9])(?:\..*)?")
 _SHORT_NAME = re.compile(r"[^.]*~[0-9]+(?:\..*)?")
 _NUMERIC_TAIL = re.compile(r"/v([0-9.]+)$")
-_GOPKG = re.compile(r"gopkg\.in(?:/.*)?\.v(?:0|[1-9][0-9]*)(?:-unstable)?")
+_GOPKG = re.compile(r"gopkg\.in(?:/.*)?\.v(?:0|[1-9][0-9]*(?:-unstable)?)")
 _GOPKG_PREFIX = "gopkg.in/"
 
 _NUMBER = r"(?:0|[1-9][0-9]*)"
