@@ -8,7 +8,7 @@ fit the API server's cost budget.  Nothing here decides anything: ``assay.domain
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
@@ -19,10 +19,20 @@ API_VERSION = f"{GROUP}/{VERSION}"
 
 MAX_PATCH_CHARS = 700_000
 """Inline limit of one patch in characters; larger ones come by reference (etcd holds about 1.5 MB an object)."""
+MAX_INLINE_CHARS = 1_000_000
+"""Inline limit of a task as a whole in characters, so that the API server refuses it by name and not etcd by size."""
 MAX_TEXT_CHARS = 100_000
 MAX_TESTS = 10_000
 MAX_TEST_NAME = 2_000
 MAX_COMMANDS = 50
+
+IMAGE_REFERENCE = (
+    r"^(([a-zA-Z0-9]([a-zA-Z0-9.-]*[a-zA-Z0-9])?|\\[[0-9a-fA-F:]+\\])(:[0-9]+)?/)?"
+    r"[a-z0-9]+(([.]|__?|-+)[a-z0-9]+)*(/[a-z0-9]+(([.]|__?|-+)[a-z0-9]+)*)*"
+    r"(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(@sha256:[0-9a-f]{64})?$"
+)
+"""Image reference as a CEL string literal's regular expression; ``assay.domain.task.IMAGE`` is the same grammar."""
+LIST_BY_TYPE: dict[str, Any] = {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]}
 
 
 class Verdict(StrEnum):
@@ -49,11 +59,32 @@ class Check(StrEnum):
     FUTURE_HISTORY = "FutureHistory"
 
 
+class Rule(NamedTuple):
+    """One CEL validation rule of a model: what must hold, what is said when it does not, and of which field."""
+
+    rule: str
+    message: str
+    field: str = ""
+    """Wire name of the model's field that the message is about; empty: the model as a whole."""
+    reason: Literal["FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired"] = "FieldValueInvalid"
+
+
+def immutable(field: str, *, optional: bool = False) -> Rule:
+    """Return the rule that a field of the spec keeps its value; ``optional`` when the API server has no default for it."""
+    same = f"self.{field} == oldSelf.{field}"
+    return Rule(
+        f"has(self.{field}) == has(oldSelf.{field}) && (!has(self.{field}) || {same})" if optional else same,
+        "immutable: only suspend and priority may change; make a new object for another task or another way to run it",
+        field,
+        "FieldValueForbidden",
+    )
+
+
 class Resource(BaseModel):
     """Base of every model: camelCase on the wire, unknown fields are ignored (an older operator reads a newer object)."""
 
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="ignore", frozen=True)
-    cel: ClassVar[tuple[tuple[str, str], ...]] = ()
+    cel: ClassVar[tuple[Rule, ...]] = ()
 
 
 Duration = Annotated[
@@ -70,7 +101,7 @@ Quantity = Annotated[
     Field(
         pattern=r"^[0-9]+(\.[0-9]+)?(m|k|Ki|M|Mi|G|Gi|T|Ti)?$",
         max_length=20,
-        json_schema_extra={"x-int-or-string": True},
+        json_schema_extra={"x-kubernetes-int-or-string": True},
     ),
 ]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$", max_length=64)]
@@ -99,29 +130,67 @@ class Tests(Resource):
     )
 
 
+def _excludes(plain: str, base64: str) -> Rule:
+    return Rule(
+        f"!(has(self.{plain}) && has(self.{base64}))",
+        f"{plain} and {base64} exclude each other; give one of them",
+        base64,
+        "FieldValueForbidden",
+    )
+
+
+def _base64(field: str) -> Rule:
+    return Rule(
+        f"!has(self.{field}) || self.{field}.matches('^[A-Za-z0-9+/[:space:]]*=?[[:space:]]*=?[[:space:]]*$')",
+        "must be base64",
+        field,
+    )
+
+
 class Task(Resource):
     """A coding task: repository at a commit, statement, reference patch, tests and image."""
 
     cel: ClassVar = (
-        ("!(has(self.patch) && has(self.patchBase64))", "patch and patchBase64 exclude each other"),
-        ("!(has(self.testPatch) && has(self.testPatchBase64))", "testPatch and testPatchBase64 exclude each other"),
+        _excludes("patch", "patchBase64"),
+        _excludes("testPatch", "testPatchBase64"),
+        _base64("patchBase64"),
+        _base64("testPatchBase64"),
+        Rule(
+            f"self.image.matches('{IMAGE_REFERENCE}')",
+            "must be an image reference like registry.example/team/name:tag or …/name@sha256:<64 hexadecimal digits>",
+            "image",
+        ),
+        Rule(
+            "[size(self.statement), size(self.interface), has(self.patch) ? size(self.patch) : 0,"
+            " has(self.patchBase64) ? size(self.patchBase64) : 0, has(self.testPatch) ? size(self.testPatch) : 0,"
+            " has(self.testPatchBase64) ? size(self.testPatchBase64) : 0, self.tests.commands.map(it, size(it)).sum(),"
+            " self.tests.failToPass.map(it, size(it)).sum(), self.tests.passToPass.map(it, size(it)).sum()].sum()"
+            f" <= {MAX_INLINE_CHARS}",
+            f"an inline task may have {MAX_INLINE_CHARS} characters in all; put larger ones into the store and use taskFrom",
+        ),
     )
 
     id: Annotated[str, Field(min_length=1, max_length=500)] = Field(
         description="The task's identifier in its data set, kept as it is; any characters. Object names and labels are derived from it by hash."
     )
-    repo: Annotated[str, Field(max_length=300)] = Field(default="", description="Source repository, for example BurntSushi/toml.")
+    repo: Annotated[str, Field(max_length=300)] = Field(
+        default="", description="Source repository, for example BurntSushi/toml."
+    )
     base_commit: Annotated[str, Field(max_length=64, pattern=r"^([0-9a-f]{7,64})?$")] = Field(
         default="", description="Commit that the image's work tree stands at, 40 hexadecimal digits."
     )
-    language: Annotated[str, Field(max_length=40)] = Field(default="", description="Main programming language, lower case.")
+    language: Annotated[str, Field(max_length=40)] = Field(
+        default="", description="Main programming language, lower case."
+    )
     image: Annotated[str, Field(min_length=1, max_length=500)] = Field(
         description="Image that holds the work tree and its dependencies. A tag is pinned to a digest before the second run."
     )
     workdir: Annotated[str, Field(max_length=500, pattern=r"^(/.*)?$")] = Field(
         default="", description="Absolute path of the work tree in the image. Empty: the image's own working directory."
     )
-    statement: Annotated[str, Field(max_length=MAX_TEXT_CHARS)] = Field(default="", description="What an agent is asked to do.")
+    statement: Annotated[str, Field(max_length=MAX_TEXT_CHARS)] = Field(
+        default="", description="What an agent is asked to do."
+    )
     interface: Annotated[str, Field(max_length=MAX_TEXT_CHARS)] = Field(
         default="", description="Names that the held-out tests need and the statement does not give."
     )
@@ -130,7 +199,8 @@ class Task(Resource):
         default=None, description="Reference patch in base64, for diffs that are not valid UTF-8."
     )
     test_patch: PatchText | None = Field(
-        default=None, description="Test patch: the git diff that brings the held-out tests; applied before the reference patch."
+        default=None,
+        description="Test patch: the git diff that brings the held-out tests; applied before the reference patch.",
     )
     test_patch_base64: PatchText | None = Field(
         default=None, description="Test patch in base64, for diffs that are not valid UTF-8."
@@ -142,7 +212,9 @@ class TaskFrom(Resource):
     """A task by reference to a row of a bundle in the artifact store, for big batches."""
 
     dataset: Annotated[str, Field(min_length=1, max_length=300)] = Field(description="Name of the data set.")
-    id: Annotated[str, Field(min_length=1, max_length=500)] = Field(description="The task's identifier in the data set.")
+    id: Annotated[str, Field(min_length=1, max_length=500)] = Field(
+        description="The task's identifier in the data set."
+    )
     digest: Sha256 = Field(description="SHA-256 of the task's bytes in the artifact store; other bytes are refused.")
 
 
@@ -163,6 +235,15 @@ class Runs(Resource):
 class Timeouts(Resource):
     """One clock a stage; whichever fires is named in the status."""
 
+    cel: ClassVar = tuple(
+        Rule(
+            f"duration(self.{stage}) > duration('0s') && duration(self.{stage}) <= duration('8760h')",
+            "must be longer than nothing and at most a year, for example 90s, 10m or 1h30m",
+            stage,
+        )
+        for stage in ("queue", "pull", "setup", "test")
+    )
+
     queue: Duration = Field(default="24h", description="Longest wait of a run for a place on a node.")
     pull: Duration = Field(default="30m", description="Longest time from the pod's placement to its image's presence.")
     setup: Duration = Field(default="10m", description="Longest time for the isolation proof and the patches.")
@@ -171,6 +252,15 @@ class Timeouts(Resource):
 
 class Resources(Resource):
     """What the task's container may use; requests and limits alike."""
+
+    cel: ClassVar = tuple(
+        Rule(
+            f"isQuantity(string(self.{amount})) && quantity(string(self.{amount})).isGreaterThan(quantity('0'))",
+            "must be more than nothing, for example 500m, 2 or 4Gi",
+            amount,
+        )
+        for amount in ("cpu", "memory", "ephemeralStorage")
+    )
 
     cpu: Quantity = Field(default="1", description="Processors.")
     memory: Quantity = Field(default="2Gi", description="Memory; going over it is OutOfMemory, a fact about the task.")
@@ -184,27 +274,29 @@ class StatementReview(Resource):
     reviewer: Annotated[str, Field(max_length=200)] = Field(default="", description="Who decided.")
     reason: Annotated[str, Field(max_length=5_000)] = Field(default="", description="Why.")
     time: Annotated[str, Field(max_length=40)] = Field(default="", description="When, RFC 3339.")
-    original_digest: Annotated[str, Field(max_length=64)] = Field(default="", description="SHA-256 of the statement before a rewrite.")
+    original_digest: Annotated[str, Field(max_length=64)] = Field(
+        default="", description="SHA-256 of the statement before a rewrite."
+    )
 
 
 class TaskValidationSpec(Resource):
     """What to validate and how; immutable once accepted, apart from suspend and priority."""
 
     cel: ClassVar = (
-        ("has(self.task) != has(self.taskFrom)", "exactly one of task and taskFrom must be given"),
-        (
-            "has(oldSelf.task) == has(self.task) && (!has(self.task) || self.task == oldSelf.task)",
-            "task is immutable; make a new object for another task",
+        Rule(
+            "has(self.task) || has(self.taskFrom)",
+            "one of task and taskFrom must be given",
+            "task",
+            "FieldValueRequired",
         ),
-        (
-            "has(oldSelf.taskFrom) == has(self.taskFrom) && (!has(self.taskFrom) || self.taskFrom == oldSelf.taskFrom)",
-            "taskFrom is immutable",
+        Rule(
+            "!(has(self.task) && has(self.taskFrom))",
+            "task and taskFrom exclude each other; give one of them",
+            "taskFrom",
+            "FieldValueForbidden",
         ),
-        (
-            "self.runs == oldSelf.runs && self.profile == oldSelf.profile && self.network == oldSelf.network"
-            " && self.timeouts == oldSelf.timeouts && self.resources == oldSelf.resources",
-            "runs, profile, network, timeouts and resources are immutable; only suspend and priority may change",
-        ),
+        *(immutable(name) for name in ("runs", "profile", "network", "checks", "timeouts", "resources")),
+        *(immutable(name, optional=True) for name in ("task", "taskFrom", "statementReview", "split")),
     )
 
     task: Task | None = Field(default=None, description="The task itself, inline.")
@@ -213,12 +305,16 @@ class TaskValidationSpec(Resource):
     profile: Annotated[str, Field(max_length=40, pattern=r"^[a-z0-9][a-z0-9-]*$")] = Field(
         default="strict", description="Named set of comparison rules."
     )
-    network: Literal["Offline"] = Field(default="Offline", description="Network of the runs; validation is always offline.")
+    network: Literal["Offline"] = Field(
+        default="Offline", description="Network of the runs; validation is always offline."
+    )
     checks: Annotated[tuple[Check, ...], Field(max_length=8)] = Field(default=(), description="Extra admission checks.")
     timeouts: Timeouts = Field(default=Timeouts(), description="Deadlines, one a stage.")
     resources: Resources = Field(default=Resources(), description="Resources of the task's container.")
     statement_review: StatementReview | None = Field(default=None, description="Decision on the statement.")
-    split: Literal["train", "eval"] | None = Field(default=None, description="Which side of the data set the task is on.")
+    split: Literal["train", "eval"] | None = Field(
+        default=None, description="Which side of the data set the task is on."
+    )
     priority: Annotated[int, Field(ge=-1_000_000, le=1_000_000)] = Field(
         default=0, description="Objects with a higher priority get their pods first."
     )
@@ -230,7 +326,9 @@ class Condition(Resource):
 
     type: Annotated[str, Field(max_length=316)] = Field(description="Name of the condition.")
     status: Literal["True", "False", "Unknown"] = Field(description="True, False or Unknown.")
-    reason: Annotated[str, Field(max_length=1_024)] = Field(description="CamelCase word for the cause of the last change.")
+    reason: Annotated[str, Field(max_length=1_024)] = Field(
+        description="CamelCase word for the cause of the last change."
+    )
     message: Annotated[str, Field(max_length=8_192)] = Field(default="", description="Sentence for people.")
     last_transition_time: Annotated[str, Field(max_length=40, json_schema_extra={"format": "date-time"})] = Field(
         description="When the status last changed."
@@ -277,25 +375,37 @@ class Isolation(Resource):
     """What the witness saw of the network."""
 
     targets: Annotated[int, Field(ge=0)] = Field(default=0, description="Addresses that had to be out of reach.")
-    samples: Annotated[int, Field(ge=0)] = Field(default=0, description="Rounds of probing after the gate, until the end of the run.")
+    samples: Annotated[int, Field(ge=0)] = Field(
+        default=0, description="Rounds of probing after the gate, until the end of the run."
+    )
     leaks: Annotated[int, Field(ge=0)] = Field(default=0, description="Probes that got through after the gate.")
-    gate_seconds: Annotated[float, Field(ge=0)] = Field(default=0.0, description="Time until the network was proven shut.")
+    gate_seconds: Annotated[float, Field(ge=0)] = Field(
+        default=0.0, description="Time until the network was proven shut."
+    )
 
 
 class RunStatus(Resource):
     """One finished run and where its evidence lies."""
 
     name: Annotated[str, Field(max_length=60)] = Field(description="State and number, for example unpatched-1.")
-    attempt: Annotated[int, Field(ge=1)] = Field(default=1, description="Attempt that counted; earlier ones were lost to faults.")
-    outcome: Annotated[str, Field(max_length=60)] = Field(description="How the run ended, for example Finished or TestTimeout.")
+    attempt: Annotated[int, Field(ge=1)] = Field(
+        default=1, description="Attempt that counted; earlier ones were lost to faults."
+    )
+    outcome: Annotated[str, Field(max_length=60)] = Field(
+        description="How the run ended, for example Finished or TestTimeout."
+    )
     exit_code: int | None = Field(default=None, description="Exit code of the first test command that failed, else 0.")
     duration_seconds: Annotated[float, Field(ge=0)] = Field(default=0.0, description="Time of the test commands.")
     log: Artifact | None = Field(default=None, description="Complete log of the run.")
     results: Artifact | None = Field(default=None, description="Outcome of each test, JSON.")
     counts: Counts = Field(default=Counts(), description="Tests by outcome.")
     isolation: Isolation = Field(default=Isolation(), description="What the witness saw of the network.")
-    truncated: bool = Field(default=False, description="True when the log was larger than the limit and its middle was dropped.")
-    faults: Annotated[tuple[Fault, ...], Field(max_length=5)] = Field(default=(), description="Attempts lost to the infrastructure, latest last.")
+    truncated: bool = Field(
+        default=False, description="True when the log was larger than the limit and its middle was dropped."
+    )
+    faults: Annotated[tuple[Fault, ...], Field(max_length=5)] = Field(
+        default=(), description="Attempts lost to the infrastructure, latest last."
+    )
 
 
 ShortNames = Annotated[tuple[Annotated[str, Field(max_length=200)], ...], Field(max_length=5)]
@@ -305,7 +415,9 @@ class TestGroup(Resource):
     """How many tests are of a kind, and the first few of their names."""
 
     count: Annotated[int, Field(ge=0)] = Field(default=0, description="How many.")
-    first: ShortNames = Field(default=(), description="The first few names, cut to 200 characters; all are in the report artifact.")
+    first: ShortNames = Field(
+        default=(), description="The first few names, cut to 200 characters; all are in the report artifact."
+    )
 
 
 class TestsStatus(Resource):
@@ -315,7 +427,9 @@ class TestsStatus(Resource):
     pass_to_pass: TestGroup = Field(default=TestGroup(), description="Pass in every run.")
     flaky: TestGroup = Field(default=TestGroup(), description="Differ between runs of one state.")
     unstable: TestGroup = Field(default=TestGroup(), description="Names seen in one single run of all.")
-    excluded: TestGroup = Field(default=TestGroup(), description="Neither target nor pass-to-pass, for a recorded reason.")
+    excluded: TestGroup = Field(
+        default=TestGroup(), description="Neither target nor pass-to-pass, for a recorded reason."
+    )
     new_targets: Annotated[int, Field(ge=0)] | None = Field(
         default=None, description="Targets that did not pass in the pristine runs; absent without pristine runs."
     )
@@ -325,8 +439,13 @@ class TaskValidationStatus(Resource):
     """What the operator found; written by it alone."""
 
     phase: Phase = Field(default=Phase.PENDING, description="Pending, Running or Complete.")
-    verdict: Verdict | None = Field(default=None, description="Valid, Invalid (dropped, with a reason) or Inconclusive (infrastructure; counted as neither).")
-    reason: Annotated[str, Field(max_length=100)] = Field(default="", description="Leading reason of the verdict, CamelCase.")
+    verdict: Verdict | None = Field(
+        default=None,
+        description="Valid, Invalid (dropped, with a reason) or Inconclusive (infrastructure; counted as neither).",
+    )
+    reason: Annotated[str, Field(max_length=100)] = Field(
+        default="", description="Leading reason of the verdict, CamelCase."
+    )
     message: Annotated[str, Field(max_length=2_000)] = Field(default="", description="The reason in a sentence.")
     image: ImageStatus = Field(default=ImageStatus(), description="The bits that ran.")
     tests: TestsStatus = Field(default=TestsStatus(), description="Tests by kind.")
@@ -338,10 +457,12 @@ class TaskValidationStatus(Resource):
     completed_at: Annotated[str, Field(max_length=40, json_schema_extra={"format": "date-time"})] | None = Field(
         default=None, description="When the verdict was reached."
     )
-    conditions: Annotated[tuple[Condition, ...], Field(max_length=16, json_schema_extra={"x-list-map-keys": ["type"]})] = Field(
+    conditions: Annotated[tuple[Condition, ...], Field(max_length=16, json_schema_extra=LIST_BY_TYPE)] = Field(
         default=(), description="Accepted, ImageResolved, NetworkIsolationVerified, Complete, Valid."
     )
-    observed_generation: Annotated[int, Field(ge=0)] = Field(default=0, description="Generation that this status speaks of.")
+    observed_generation: Annotated[int, Field(ge=0)] = Field(
+        default=0, description="Generation that this status speaks of."
+    )
 
 
 class ObjectMeta(Resource):
