@@ -73,7 +73,7 @@ def _type(field: Schema) -> str:
     if field.get("x-kubernetes-int-or-string"):
         return "quantity"
     bounds = _bounds(field)
-    name: str = f"list of {_type(field['items'])}" if field["type"] == "array" else field.get("format", field["type"])
+    name = f"list of {_type(field['items'])}" if field["type"] == "array" else str(field.get("format", field["type"]))
     return f"{name} ({bounds})" if bounds else name
 
 
