@@ -70,9 +70,18 @@ def plan_runs(runs: v1alpha1.Runs) -> RunPlan:
     return RunPlan(first=unpatched[0], rest=(*unpatched[1:], *pristine, *patched))
 
 
-def pod_name(*, uid: str, generation: int, run: str, attempt: int) -> str:
+def epoch_of(spec: v1alpha1.TaskValidationSpec) -> str:
+    """Return a short hash of what a spec says about runs.
+
+    It stands for the generation, which also counts changes of ``suspend`` and ``priority``: those make no run new.
+    """
+    said = spec.model_dump_json(by_alias=True, exclude={"suspend", "priority"})
+    return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
+
+def pod_name(*, uid: str, epoch: str, run: str, attempt: int) -> str:
     """Return the one name that the pod of an attempt can have: a second creation is a conflict, never a second pod."""
-    digest = hashlib.sha256(f"{uid}/{generation}/{run}/{attempt}".encode()).hexdigest()
+    digest = hashlib.sha256(f"{uid}/{epoch}/{run}/{attempt}".encode()).hexdigest()
     return f"assay-{run}-{digest[:24]}"
 
 

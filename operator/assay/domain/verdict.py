@@ -34,6 +34,8 @@ class Reason(StrEnum):
     SPLIT_CONFLICT = "SplitConflict"
     MALFORMED_TASK = "MalformedTask"
     INFRASTRUCTURE = "InfrastructureFault"
+    PASS_TO_PASS_EXCLUDED = "PassToPassExcluded"
+    EXIT_CODE_CONTRADICTS = "ExitCodeContradictsResults"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,117 @@
+"""What the watches have told: the little of each object that a decision needs, and the object's pods.
+
+A watch may lag behind the operator's own writes, so those are noted here too: the newer version wins, and a pod that
+the operator has deleted does not come back by a late event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from assay.domain.pods import PodView, seconds_since_1970, view_of
+
+REMEMBERED_DELETIONS = 20_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObjectView:
+    """A TaskValidation, without its task."""
+
+    namespace: str
+    name: str
+    uid: str
+    generation: int
+    resource_version: int
+    created: float
+    deleting: bool
+    complete: bool
+    observed: int
+    suspended: bool
+    priority: int
+
+
+def object_view_of(raw: Mapping[str, Any]) -> ObjectView:
+    """Return the view of an object's JSON."""
+    metadata, spec, status = raw["metadata"], raw.get("spec") or {}, raw.get("status") or {}
+    generation = int(metadata.get("generation", 0))
+    return ObjectView(
+        namespace=metadata["namespace"],
+        name=metadata["name"],
+        uid=metadata["uid"],
+        generation=generation,
+        resource_version=int(metadata.get("resourceVersion") or 0),
+        created=seconds_since_1970(metadata.get("creationTimestamp")),
+        deleting=bool(metadata.get("deletionTimestamp")),
+        complete=status.get("phase") == "Complete" and status.get("verdict") is not None,
+        observed=int(status.get("observedGeneration") or 0),
+        suspended=bool(spec.get("suspend")),
+        priority=int(spec.get("priority") or 0),
+    )
+
+
+class Cache:
+    """Objects and pods by UID, pods by owner too."""
+
+    def __init__(self) -> None:
+        self._objects: dict[str, ObjectView] = {}
+        self._pods: dict[str, PodView] = {}
+        self._owned: dict[str, set[str]] = {}
+        self._deleted: dict[str, None] = {}
+
+    def __len__(self) -> int:
+        return len(self._objects)
+
+    def get(self, uid: str) -> ObjectView | None:
+        """Return an object, None when there is none."""
+        return self._objects.get(uid)
+
+    def objects(self) -> Iterator[ObjectView]:
+        """Iterate over all objects."""
+        return iter(tuple(self._objects.values()))
+
+    def pods(self) -> Iterator[PodView]:
+        """Iterate over all pods."""
+        return iter(tuple(self._pods.values()))
+
+    def pods_of(self, uid: str) -> list[PodView]:
+        """Return the pods of an object."""
+        return [self._pods[pod] for pod in self._owned.get(uid, ())]
+
+    def see_object(self, raw: Mapping[str, Any]) -> ObjectView:
+        """Note an object; an older version than the known one changes nothing."""
+        view = object_view_of(raw)
+        known = self._objects.get(view.uid)
+        if known is None or view.resource_version >= known.resource_version:
+            self._objects[view.uid] = view
+            return view
+        return known
+
+    def drop_object(self, uid: str) -> None:
+        """Note that an object is gone."""
+        self._objects.pop(uid, None)
+
+    def see_pod(self, raw: Mapping[str, Any]) -> PodView | None:
+        """Note a pod; None when it is one that the operator has deleted, or an older version."""
+        view = view_of(raw)
+        known = self._pods.get(view.uid)
+        if view.uid in self._deleted or (known and view.resource_version < known.resource_version):
+            return None
+        self._pods[view.uid] = view
+        self._owned.setdefault(view.owner, set()).add(view.uid)
+        return view
+
+    def drop_pod(self, uid: str) -> PodView | None:
+        """Note that a pod is gone, or that the operator has asked for its deletion."""
+        self._deleted[uid] = None
+        while len(self._deleted) > REMEMBERED_DELETIONS:
+            del self._deleted[next(iter(self._deleted))]
+        view = self._pods.pop(uid, None)
+        if view:
+            owned = self._owned.get(view.owner)
+            if owned:
+                owned.discard(uid)
+                if not owned:
+                    del self._owned[view.owner]
+        return view

@@ -1,0 +1,152 @@
+"""A run's record and its pod's end -> the run's outcome, or the fault that makes the record worthless.
+
+Nothing here trusts the task: the record was made and hashed by the witness, the exit code is compared with the one
+that the kubelet saw, and a run during which the network was open counts for nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from assay.domain.logs import ParseFailed, parse_log
+from assay.domain.outcomes import CommandResult, FaultKind, Isolation, OutcomeKind, RunOutcome
+from assay.domain.plan import Run
+from assay.domain.pods import PodState
+from assay.domain.task import Task
+from assay.witness.record import Record
+
+NETWORK_HINT = re.compile(
+    rb"[^\n]{0,100}(?:[Tt]emporary failure in name resolution|Name or service not known|[Nn]etwork is unreachable"
+    rb"|[Nn]o such host|Could not resolve|getaddrinfo|EAI_AGAIN|ENOTFOUND|dial tcp|Max retries exceeded"
+    rb"|module lookup disabled by GOPROXY=off|NameResolutionError|cannot query module due to)[^\n]{0,100}"
+)
+MAX_HINTS = 5
+KILLED = 137
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptFault:
+    """An attempt lost to the infrastructure."""
+
+    kind: FaultKind
+    message: str
+
+
+def fault_of(record: Record, pod: PodState) -> AttemptFault | None:
+    """Return why a record cannot count, None when it can."""
+    leaks = int(record.isolation.get("leakCount", 0))
+    if leaks:
+        return AttemptFault(kind=FaultKind.ISOLATION_LEAK, message=f"{leaks} probes got out during the run")
+    if not record.ended and not pod.oom_killed:
+        return AttemptFault(kind=FaultKind.EVIDENCE_INCOMPLETE, message="the run ended without its trailer")
+    if record.ended and record.rc != pod.exit_code:
+        message = f"the trailer says exit code {record.rc}, the kubelet {pod.exit_code}"
+        return AttemptFault(kind=FaultKind.EVIDENCE_INCOMPLETE, message=message)
+    if record.facts.get("setupFailed") == "SetupTimeout":
+        return AttemptFault(
+            kind=FaultKind.SETUP_TIMEOUT, message="the patches were not applied before the setup deadline"
+        )
+    return None
+
+
+def outcome_of(  # noqa: PLR0913 - each argument is one source of the outcome
+    run: Run, attempt: int, task: Task, record: Record, pod: PodState, *, merged: bool
+) -> RunOutcome:
+    """Return what a run with complete evidence says; ``merged`` chooses the text that the parser reads.
+
+    The parser reads what the commands wrote, from the first one's beginning to the last one's end: standard output
+    followed by standard error, or both in the order of arrival.
+    """
+    facts = record.facts
+    commands = commands_of(record, len(task.commands))
+    text = test_text(record, commands=len(task.commands), merged=merged)
+    kind, message = _kind_of(record, pod, commands)
+    results: Mapping[str, str] = {}
+    if kind in (OutcomeKind.FINISHED, OutcomeKind.TEST_TIMEOUT, OutcomeKind.OUT_OF_MEMORY):
+        try:
+            results = parse_log(task.parser, text.decode("utf-8", "surrogateescape"))
+        except ParseFailed as failure:
+            kind, message = OutcomeKind.PARSE_FAILED, str(failure)
+    return RunOutcome(
+        run=run,
+        attempt=attempt,
+        kind=kind,
+        message=message,
+        commands=commands,
+        results=results,
+        oom_kills=_number(facts.get("oomKills", "0")) or int(pod.oom_killed),
+        truncated=record.truncated,
+        network_hints=hints_of(text),
+        dirty_paths=tuple(facts[key] for key in sorted(facts) if key.startswith("dirtyPath-")),
+        isolation=Isolation(
+            targets=int(record.isolation.get("targets", 0)),
+            samples=int(record.isolation.get("samples", 0)),
+            leaks=int(record.isolation.get("leakCount", 0)),
+            gate_seconds=float(record.isolation.get("gateSeconds", 0.0)),
+        ),
+        image_id=pod.image_id,
+    )
+
+
+def test_text(record: Record, *, commands: int, merged: bool) -> bytes:
+    """Return the bytes that the parser reads: what the test commands wrote."""
+    names = {mark.name for mark in record.marks}
+    begin, end = "command-001-begin", f"command-{commands:03}-end"
+    if begin not in names:
+        return b""
+    last = end if end in names else None
+    if merged:
+        return record.between(begin, last, "merged")
+    return record.between(begin, last, "out") + record.between(begin, last, "err")
+
+
+def commands_of(record: Record, count: int) -> tuple[CommandResult, ...]:
+    """Return the results of the commands that ended, in order."""
+    seconds = {mark.name: mark.seconds for mark in record.marks}
+    found = []
+    for number in range(1, count + 1):
+        begin, end = seconds.get(f"command-{number:03}-begin"), seconds.get(f"command-{number:03}-end")
+        code = record.facts.get(f"exit-{number:03}")
+        if begin is None or end is None or code is None:
+            break
+        timed_out = record.facts.get(f"timeout-{number:03}") == "1"
+        found.append(CommandResult(exit_code=_number(code), seconds=end - begin, timed_out=timed_out))
+    return tuple(found)
+
+
+def hints_of(text: bytes) -> tuple[str, ...]:
+    """Return the first lines that look like a failed connection or look-up."""
+    found = []
+    for hit in NETWORK_HINT.finditer(text):
+        found.append(hit.group(0).decode("utf-8", "replace").strip())
+        if len(found) == MAX_HINTS:
+            break
+    return tuple(found)
+
+
+def _kind_of(record: Record, pod: PodState, commands: tuple[CommandResult, ...]) -> tuple[OutcomeKind, str]:
+    facts = record.facts
+    if _number(facts.get("dirty", "0")):
+        return OutcomeKind.DIRTY_IMAGE, f"{facts['dirty']} tracked files of the image differ from its commit"
+    for fact, kind in (
+        ("patch-test", OutcomeKind.TEST_PATCH_DOES_NOT_APPLY),
+        ("patch-reference", OutcomeKind.PATCH_DOES_NOT_APPLY),
+    ):
+        if facts.get(fact) == "failed":
+            said = record.between("setup", None, "merged")[-1000:].decode("utf-8", "replace").strip()
+            return kind, said.splitlines()[0] if said else "git refused the patch"
+    if "setupFailed" in facts:
+        return OutcomeKind.SETUP_FAILED, facts["setupFailed"]
+    if any(command.timed_out for command in commands):
+        return OutcomeKind.TEST_TIMEOUT, "a test command was ended at its deadline"
+    killed = pod.oom_killed or any(command.exit_code == KILLED for command in commands)
+    if pod.oom_killed or (_number(facts.get("oomKills", "0")) and killed):
+        return OutcomeKind.OUT_OF_MEMORY, "the kernel ended processes of the run at its memory limit"
+    return OutcomeKind.FINISHED, ""
+
+
+def _number(text: str) -> int:
+    """Return a whole number said by the pod; 0 for anything else."""
+    return int(text) if text.lstrip("-").isdigit() and len(text) < 12 else 0

@@ -1,0 +1,220 @@
+"""Run + template + pin -> pod manifest, and a task's inputs -> Secrets: named fields of parsed YAML, never text.
+
+The inputs of an object are written once and shared by all of its runs; a run mounts only the files that
+it needs, so the reference patch is in no pod but the patched ones.
+"""
+
+from __future__ import annotations
+
+import base64
+import copy
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from assay.domain.plan import PatchName, Run, pod_name
+from assay.domain.task import Limits, Task, quantity_of
+
+CHUNK_BYTES = 512 * 1024
+SECRET_BYTES = 1000 * 1024
+"""Bytes of content in one Secret, under the API server's limit of 1 MiB."""
+FUSE_SECONDS = 120
+"""What a pod may live beyond its own deadlines before the kubelet ends it."""
+
+LABEL_OBJECT = "assay.dev/object"
+LABEL_RUN = "assay.dev/run"
+LABEL_MANAGED = "app.kubernetes.io/managed-by"
+MANAGED_BY = "assay"
+ANNOTATION_ATTEMPT = "assay.dev/attempt"
+ANNOTATION_EPOCH = "assay.dev/epoch"
+ANNOTATION_TASK = "assay.dev/task-id"
+
+Manifest = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Owner:
+    """The custom resource that owns pods and Secrets; ``epoch`` as ``assay.domain.plan.epoch_of`` gives it."""
+
+    namespace: str
+    name: str
+    uid: str
+    epoch: str
+    kind: str = "TaskValidation"
+    api_version: str = "assay.dev/v1alpha1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputFile:
+    """One file of the pod's input directory: its path there, and where its bytes are (Secret and key)."""
+
+    path: str
+    secret: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inputs:
+    """The files of an object and the Secrets that hold them."""
+
+    files: tuple[InputFile, ...]
+    secrets: tuple[Manifest, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSettings:
+    """What the operator adds to every pod.
+
+    ``targets`` are ``address:port`` strings that must be out of reach; ``pull_secrets`` names of image pull Secrets.
+    """
+
+    witness_image: str
+    targets: tuple[str, ...]
+    gate_seconds: int = 30
+    sample_seconds: int = 10
+    pull_secrets: tuple[str, ...] = ()
+    pull_policy: str = "IfNotPresent"
+
+
+def owner_reference(owner: Owner) -> Manifest:
+    """Return the controller reference that makes the garbage collector clean up after the owner."""
+    return {
+        "apiVersion": owner.api_version,
+        "kind": owner.kind,
+        "name": owner.name,
+        "uid": owner.uid,
+        "controller": True,
+        "blockOwnerDeletion": False,
+    }
+
+
+def inputs_of(task: Task, owner: Owner, script: bytes) -> Inputs:
+    """Return the task's inputs, cut into chunks and packed into as few Secrets as hold them."""
+    contents: list[tuple[str, bytes]] = [("run.sh", script)]
+    contents += [
+        (f"commands/{number:03}", command.encode("utf-8", "surrogateescape"))
+        for number, command in enumerate(task.commands, 1)
+    ]
+    for name, patch in ((PatchName.TEST, task.test_patch), (PatchName.REFERENCE, task.patch)):
+        chunks = [patch[start : start + CHUNK_BYTES] for start in range(0, len(patch), CHUNK_BYTES)]
+        contents += [(f"{name}.patch.{number:03}", chunk) for number, chunk in enumerate(chunks, 1)]
+    files: list[InputFile] = []
+    secrets: list[Manifest] = []
+    used = SECRET_BYTES
+    for path, content in contents:
+        if used + len(content) > SECRET_BYTES:
+            secrets.append(_secret(owner, len(secrets)))
+            used = 0
+        used += len(content)
+        key = path.replace("/", "-")
+        secrets[-1]["data"][key] = base64.b64encode(content).decode()
+        files.append(InputFile(path=path, secret=secrets[-1]["metadata"]["name"], key=key))
+    return Inputs(files=tuple(files), secrets=tuple(secrets))
+
+
+def files_of_run(run: Run, files: Sequence[InputFile]) -> tuple[InputFile, ...]:
+    """Return the input files that a run may see: all but the patches that it does not apply."""
+    patches = tuple(f"{name}.patch." for name in PatchName if name not in run.patches)
+    return tuple(file for file in files if not file.path.startswith(patches)) if patches else tuple(files)
+
+
+def pod_of(  # noqa: PLR0913 - each argument is one source of the manifest
+    run: Run,
+    attempt: int,
+    *,
+    owner: Owner,
+    task: Task,
+    limits: Limits,
+    files: Sequence[InputFile],
+    image: str,
+    template: Mapping[str, Any],
+    settings: RunSettings,
+) -> Manifest:
+    """Return the pod that performs one attempt of a run; equal arguments give equal pods."""
+    pod: Manifest = copy.deepcopy(dict(template))
+    _name_pod(pod, run, attempt, owner, task)
+    spec = pod["spec"]
+    spec["activeDeadlineSeconds"] = limits.pull + limits.setup + limits.test * len(task.commands) + FUSE_SECONDS
+    if settings.pull_secrets:
+        spec["imagePullSecrets"] = [{"name": name} for name in settings.pull_secrets]
+    witness, container = spec["initContainers"][0], spec["containers"][0]
+    witness["image"] = settings.witness_image
+    witness["imagePullPolicy"] = settings.pull_policy
+    witness["env"] = _env(
+        ASSAY_ISOLATION_TARGETS=" ".join(settings.targets),
+        ASSAY_GATE_SECONDS=settings.gate_seconds,
+        ASSAY_SAMPLE_SECONDS=settings.sample_seconds,
+    )
+    container["image"] = image
+    container["imagePullPolicy"] = settings.pull_policy
+    container["env"] = _env(
+        ASSAY_WORKDIR=task.workdir,
+        ASSAY_PATCHES=" ".join(name for name in run.patches if _has_patch(task, name)),
+        ASSAY_SETUP_SECONDS=limits.setup,
+        ASSAY_TEST_SECONDS=limits.test,
+        ASSAY_BASE_COMMIT=task.base_commit,
+    )
+    amounts = {"cpu": limits.cpu, "memory": limits.memory, "ephemeral-storage": limits.ephemeral_storage}
+    container["resources"] = {"limits": amounts, "requests": _requests(limits)}
+    sources = next(volume for volume in spec["volumes"] if volume["name"] == "in")["projected"]["sources"]
+    sources.extend(_sources(files_of_run(run, files)))
+    return pod
+
+
+def _name_pod(pod: Manifest, run: Run, attempt: int, owner: Owner, task: Task) -> None:
+    metadata = pod["metadata"]
+    metadata["name"] = pod_name(uid=owner.uid, epoch=owner.epoch, run=run.name, attempt=attempt)
+    metadata["namespace"] = owner.namespace
+    metadata["labels"][LABEL_OBJECT] = owner.uid
+    metadata["labels"][LABEL_RUN] = run.name
+    metadata["annotations"] = {
+        ANNOTATION_ATTEMPT: str(attempt),
+        ANNOTATION_EPOCH: owner.epoch,
+        ANNOTATION_TASK: task.id,
+    }
+    metadata["ownerReferences"] = [owner_reference(owner)]
+
+
+def _has_patch(task: Task, name: PatchName) -> bool:
+    return bool((task.test_patch if name is PatchName.TEST else task.patch).strip())
+
+
+def _requests(limits: Limits) -> dict[str, str]:
+    """Ask for what the limit allows, but for disk: few nodes have every task's worst case free at once."""
+    storage = min(quantity_of(limits.ephemeral_storage), quantity_of("256Mi"))
+    return {"cpu": limits.cpu, "memory": limits.memory, "ephemeral-storage": str(int(storage))}
+
+
+def _env(**values: object) -> list[Manifest]:
+    return [{"name": name, "value": str(value)} for name, value in values.items()]
+
+
+def _sources(files: Sequence[InputFile]) -> list[Manifest]:
+    names = dict.fromkeys(file.secret for file in files)
+    return [
+        {
+            "secret": {
+                "name": name,
+                "items": [{"key": file.key, "path": file.path} for file in files if file.secret == name],
+            }
+        }
+        for name in names
+    ]
+
+
+def _secret(owner: Owner, number: int) -> Manifest:
+    digest = hashlib.sha256(f"{owner.uid}/{owner.epoch}".encode()).hexdigest()
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {
+            "name": f"assay-inputs-{digest[:24]}-{number}",
+            "namespace": owner.namespace,
+            "labels": {LABEL_MANAGED: MANAGED_BY, LABEL_OBJECT: owner.uid},
+            "ownerReferences": [owner_reference(owner)],
+        },
+        "immutable": True,
+        "type": "Opaque",
+        "data": {},
+    }

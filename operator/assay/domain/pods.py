@@ -1,0 +1,229 @@
+"""What a pod's status says of its attempt: a fact about the task, a fault of the infrastructure, or nothing yet.
+
+The classes and their sources are in ``docs/operations.md``.  A message of the container runtime is looked at only to
+tell an image that does not exist from one that cannot be fetched just now.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from assay.domain.manifests import ANNOTATION_ATTEMPT, ANNOTATION_EPOCH, FUSE_SECONDS, LABEL_OBJECT, LABEL_RUN
+from assay.domain.outcomes import FaultKind, OutcomeKind
+from assay.domain.task import Limits
+
+ISOLATION_EXIT = 70
+GONE = re.compile(
+    r"not found|manifest unknown|name unknown|does not exist|access denied|unauthorized|authentication required"
+    r"|invalid reference format|InvalidImageName|couldn't parse image",
+    re.IGNORECASE,
+)
+PASSING = re.compile(r"429|too ?many ?requests|timeout|timed out|refused|reset by peer|EOF|5\d\d ", re.IGNORECASE)
+PLATFORM = re.compile(r"no match for platform|no matching manifest|exec format error", re.IGNORECASE)
+PULL_REASONS = frozenset(
+    {"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "RegistryUnavailable"}
+)
+
+
+class Stage(StrEnum):
+    """Where an attempt stands."""
+
+    QUEUED = "Queued"
+    STARTING = "Starting"
+    RUNNING = "Running"
+    ENDED = "Ended"
+    FACT = "Fact"
+    LOST = "Lost"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodState:
+    """An attempt as its pod shows it.
+
+    ``ended_*`` speak of the task container; ``kind`` is set for FACT (an ``OutcomeKind``) and LOST (a ``FaultKind``);
+    ``deadline`` is the time (epoch seconds) at which a waiting pod must be looked at again.
+    """
+
+    stage: Stage
+    kind: OutcomeKind | FaultKind | None = None
+    message: str = ""
+    exit_code: int | None = None
+    oom_killed: bool = False
+    image_id: str = ""
+    deadline: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodView:
+    """The little of a pod that the operator keeps; the status stays raw until an attempt is judged."""
+
+    namespace: str
+    name: str
+    uid: str
+    owner: str
+    run: str
+    attempt: int
+    epoch: str
+    created: float
+    deleting: bool
+    status: Mapping[str, Any]
+    resource_version: int = 0
+
+    @property
+    def active(self) -> bool:
+        """Whether the pod still holds a place on a node or waits for one."""
+        return not self.deleting and self.status.get("phase") not in ("Succeeded", "Failed")
+
+
+def view_of(pod: Mapping[str, Any]) -> PodView:
+    """Return the view of a pod's JSON; labels and annotations are the operator's own."""
+    metadata = pod["metadata"]
+    labels, annotations = metadata.get("labels") or {}, metadata.get("annotations") or {}
+    return PodView(
+        namespace=metadata["namespace"],
+        name=metadata["name"],
+        uid=metadata["uid"],
+        owner=labels.get(LABEL_OBJECT, ""),
+        run=labels.get(LABEL_RUN, ""),
+        attempt=int(annotations.get(ANNOTATION_ATTEMPT, "1")),
+        epoch=annotations.get(ANNOTATION_EPOCH, ""),
+        created=seconds_since_1970(metadata.get("creationTimestamp")),
+        deleting=bool(metadata.get("deletionTimestamp")),
+        status=pod.get("status") or {},
+        resource_version=int(metadata.get("resourceVersion") or 0),
+    )
+
+
+def seconds_since_1970(text: str | None) -> float:
+    """Return an RFC 3339 time as seconds since 1970; 0 for none."""
+    return datetime.fromisoformat(text).timestamp() if text else 0.0
+
+
+def state_of(pod: PodView, limits: Limits, commands: int, now: float) -> PodState:
+    """Return what a pod says of its attempt at time ``now`` (epoch seconds)."""
+    status = pod.status
+    witness = _container(status.get("initContainerStatuses"), "witness")
+    task = _container(status.get("containerStatuses"), "task")
+    return (
+        _lost_witness(witness)
+        or _ended(task)
+        or _disrupted(pod)
+        or _unpullable(task, witness, pod, limits, now)
+        or _waiting(pod, task, limits, commands, now)
+    )
+
+
+def _container(statuses: Any, name: str) -> Mapping[str, Any]:
+    return next((status for status in statuses or () if status.get("name") == name), {})
+
+
+def _lost(kind: FaultKind, message: str) -> PodState:
+    return PodState(stage=Stage.LOST, kind=kind, message=message)
+
+
+def _lost_witness(witness: Mapping[str, Any]) -> PodState | None:
+    """A witness that ended before it was told to, or that was started again, has no record to trust."""
+    last = (witness.get("lastState") or {}).get("terminated") or {}
+    ended = (witness.get("state") or {}).get("terminated") or {}
+    code = last.get("exitCode", ended.get("exitCode"))
+    if code == ISOLATION_EXIT:
+        return _lost(FaultKind.ISOLATION_UNAVAILABLE, "the network of the pod could not be proven shut")
+    if witness.get("restartCount", 0) > 0 or (ended and code != 0):
+        reason = last.get("reason") or ended.get("reason") or "Error"
+        return _lost(FaultKind.WITNESS_FAILED, f"the witness ended early: {reason}, exit code {code}")
+    return None
+
+
+def _ended(task: Mapping[str, Any]) -> PodState | None:
+    ended = (task.get("state") or {}).get("terminated")
+    if not ended:
+        return None
+    reason, message = ended.get("reason", ""), ended.get("message", "")
+    if reason in ("StartError", "ContainerCannotRun"):
+        if PLATFORM.search(message):
+            return PodState(stage=Stage.FACT, kind=OutcomeKind.PLATFORM_MISMATCH, message=message)
+        return PodState(stage=Stage.FACT, kind=OutcomeKind.SETUP_FAILED, message=message)
+    return PodState(
+        stage=Stage.ENDED,
+        exit_code=int(ended.get("exitCode", -1)),
+        oom_killed=reason == "OOMKilled",
+        message=message,
+        image_id=task.get("imageID", ""),
+    )
+
+
+def _disrupted(pod: PodView) -> PodState | None:
+    for condition in pod.status.get("conditions") or ():
+        if condition.get("type") == "DisruptionTarget" and condition.get("status") == "True":
+            return _lost(FaultKind.DISRUPTED, f"{condition.get('reason', '')}: {condition.get('message', '')}")
+    if pod.deleting:
+        return _lost(FaultKind.POD_VANISHED, "the pod was deleted before its evidence was read")
+    if pod.status.get("phase") in ("Failed", "Succeeded"):
+        reason, message = pod.status.get("reason", ""), pod.status.get("message", "")
+        kind = {
+            "Evicted": FaultKind.DISRUPTED,
+            "Preempting": FaultKind.DISRUPTED,
+            "Terminated": FaultKind.DISRUPTED,
+            "NodeShutdown": FaultKind.DISRUPTED,
+            "NodeLost": FaultKind.NODE_LOST,
+            "DeadlineExceeded": FaultKind.DEADLINE_EXCEEDED,
+        }.get(reason, FaultKind.START_FAILED)
+        return _lost(kind, f"{reason or 'Failed'}: {message}")
+    return None
+
+
+def _unpullable(
+    task: Mapping[str, Any], witness: Mapping[str, Any], pod: PodView, limits: Limits, now: float
+) -> PodState | None:
+    waiting = (task.get("state") or {}).get("waiting") or {}
+    reason, message = waiting.get("reason", ""), waiting.get("message", "")
+    if reason in PULL_REASONS:
+        if PLATFORM.search(message):
+            return PodState(stage=Stage.FACT, kind=OutcomeKind.PLATFORM_MISMATCH, message=message)
+        if reason in ("InvalidImageName", "ErrImageNeverPull") or (
+            GONE.search(message) and not PASSING.search(message)
+        ):
+            return PodState(stage=Stage.FACT, kind=OutcomeKind.IMAGE_UNAVAILABLE, message=message or reason)
+    stuck = reason or ((witness.get("state") or {}).get("waiting") or {}).get("reason", "")
+    placed = _condition_time(pod, "PodScheduled")
+    if stuck not in ("", "PodInitializing", "ContainerCreating") and placed and now > placed + limits.pull:
+        return _lost(FaultKind.PULL_TIMEOUT if stuck in PULL_REASONS else FaultKind.START_FAILED, f"{stuck}: {message}")
+    return None
+
+
+def _waiting(pod: PodView, task: Mapping[str, Any], limits: Limits, commands: int, now: float) -> PodState:
+    started = seconds_since_1970(((task.get("state") or {}).get("running") or {}).get("startedAt"))
+    if started:
+        deadline = started + limits.setup + limits.test * commands + 2 * FUSE_SECONDS
+        if now > deadline:
+            return _lost(FaultKind.NODE_LOST, "the node has not reported the end of a run that must be over")
+        return PodState(stage=Stage.RUNNING, deadline=deadline)
+    placed = _condition_time(pod, "PodScheduled")
+    if placed:
+        deadline = placed + limits.pull
+        if now > deadline:
+            return _lost(FaultKind.PULL_TIMEOUT, "the containers were not started before the pull deadline")
+        return PodState(stage=Stage.STARTING, deadline=deadline)
+    deadline = pod.created + limits.queue
+    if now > deadline:
+        return _lost(FaultKind.QUEUE_TIMEOUT, _unschedulable(pod))
+    return PodState(stage=Stage.QUEUED, deadline=deadline, message=_unschedulable(pod))
+
+
+def _condition_time(pod: PodView, kind: str) -> float:
+    for condition in pod.status.get("conditions") or ():
+        if condition.get("type") == kind and condition.get("status") == "True":
+            return seconds_since_1970(condition.get("lastTransitionTime"))
+    return 0.0
+
+
+def _unschedulable(pod: PodView) -> str:
+    for condition in pod.status.get("conditions") or ():
+        if condition.get("type") == "PodScheduled" and condition.get("status") == "False":
+            return str(condition.get("message", ""))
+    return "no node has taken the pod"

@@ -1,0 +1,210 @@
+"""The API server as a handful of verbs on raw JSON, over the official asynchronous client's transport.
+
+The typed models of the client are not used: they cost several times the request itself.  A response that is not a
+success is an ``ApiError`` with the server's reason; a broken connection is retried where repeating is harmless and is
+an ``ApiError`` with status 0 otherwise.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import aiohttp
+from kubernetes.aio import client as kubernetes_client
+from kubernetes.aio import config as kubernetes_config
+from prometheus_client import Counter
+
+REQUESTS = Counter("assay_api_requests_total", "Requests to the API server.", ["verb", "resource", "code"])
+SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+RETRIED = frozenset({429, 500, 502, 503, 504})
+TRIES = 5
+MERGE_PATCH = "application/merge-patch+json"
+APPLY_PATCH = "application/apply-patch+yaml"
+
+
+class ApiError(Exception):
+    """The API server refused a request, or could not be reached (status 0); nothing is known to have changed."""
+
+    def __init__(self, status: int, reason: str, message: str) -> None:
+        super().__init__(f"{status} {reason}: {message}")
+        self.status = status
+        self.reason = reason
+        self.message = message
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """A resource type: where its objects live in the API."""
+
+    prefix: str
+    plural: str
+
+    def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
+        """Return the path of a collection or an object."""
+        parts = [self.prefix]
+        if namespace:
+            parts += ["namespaces", quote(namespace, safe="")]
+        parts.append(self.plural)
+        parts += [quote(part, safe="") for part in (name, subresource) if part]
+        return "/".join(parts)
+
+
+PODS = Kind(prefix="/api/v1", plural="pods")
+SECRETS = Kind(prefix="/api/v1", plural="secrets")
+EVENTS = Kind(prefix="/api/v1", plural="events")
+ENDPOINT_SLICES = Kind(prefix="/apis/discovery.k8s.io/v1", plural="endpointslices")
+LEASES = Kind(prefix="/apis/coordination.k8s.io/v1", plural="leases")
+NETWORK_POLICIES = Kind(prefix="/apis/networking.k8s.io/v1", plural="networkpolicies")
+TASK_VALIDATIONS = Kind(prefix="/apis/assay.dev/v1alpha1", plural="taskvalidations")
+
+
+class Client:
+    """Requests to one API server, at most ``connections`` at a time."""
+
+    def __init__(self, configuration: kubernetes_client.Configuration) -> None:
+        self._configuration = configuration
+        self._api = kubernetes_client.ApiClient(configuration)
+        self._host = str(configuration.host).rstrip("/")
+        connector = aiohttp.TCPConnector(
+            limit=configuration.connection_pool_maxsize, ssl=self._api.rest_client.ssl_context
+        )
+        self._session = aiohttp.ClientSession(connector=connector, trust_env=True)
+
+    @classmethod
+    async def connect(cls, *, connections: int = 64) -> Client:
+        """Return a client for the kubeconfig of the environment, or else for the pod's own cluster."""
+        configuration = kubernetes_client.Configuration()
+        configuration.connection_pool_maxsize = connections
+        if "KUBECONFIG" not in os.environ and (SERVICE_ACCOUNT / "token").exists():
+            kubernetes_config.load_incluster_config(client_configuration=configuration)
+        else:
+            await kubernetes_config.load_kube_config(client_configuration=configuration)
+        return cls(configuration)
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._session.close()
+        await self._api.close()
+
+    async def get(self, kind: Kind, namespace: str, name: str) -> dict[str, Any]:
+        """Return an object."""
+        return await self._json("GET", kind, kind.path(namespace, name))
+
+    async def pages(self, kind: Kind, namespace: str, *, selector: str = "", size: int = 500) -> AsyncIterator[list[Any]]:
+        """Yield a collection's objects, ``size`` at a time."""
+        query = {"limit": str(size)} | ({"labelSelector": selector} if selector else {})
+        while True:
+            page = await self._json("GET", kind, kind.path(namespace), query=query)
+            yield page.get("items") or []
+            token = (page.get("metadata") or {}).get("continue")
+            if not token:
+                return
+            query["continue"] = token
+
+    async def create(self, kind: Kind, namespace: str, manifest: Mapping[str, Any]) -> dict[str, Any]:
+        """Create an object; an existing one of the name is an ``ApiError`` with status 409."""
+        return await self._json("POST", kind, kind.path(namespace), body=manifest)
+
+    async def patch_status(self, kind: Kind, namespace: str, name: str, patch: Mapping[str, Any]) -> dict[str, Any]:
+        """Merge into an object's status; a ``metadata.resourceVersion`` in the patch is a precondition."""
+        path = kind.path(namespace, name, "status")
+        return await self._json("PATCH", kind, path, body=patch, content_type=MERGE_PATCH)
+
+    async def replace(self, kind: Kind, namespace: str, name: str, manifest: Mapping[str, Any]) -> dict[str, Any]:
+        """Replace an object, with its resourceVersion as the precondition."""
+        return await self._json("PUT", kind, kind.path(namespace, name), body=manifest)
+
+    async def delete(self, kind: Kind, namespace: str, name: str, *, uid: str = "", grace: int | None = None) -> None:
+        """Delete an object if it still is the one with ``uid``; a missing one is a success."""
+        body: dict[str, Any] = {"propagationPolicy": "Background"}
+        if uid:
+            body["preconditions"] = {"uid": uid}
+        if grace is not None:
+            body["gracePeriodSeconds"] = grace
+        try:
+            await self._json("DELETE", kind, kind.path(namespace, name), body=body)
+        except ApiError as error:
+            if error.status not in (404, 409):
+                raise
+
+    async def log(self, namespace: str, pod: str, container: str) -> bytes:
+        """Return the whole log of a container, as the kubelet has it now."""
+        path = PODS.path(namespace, pod, "log")
+        return await self._request("GET", PODS, path, query={"container": container}, timeout=300)
+
+    async def _json(
+        self,
+        verb: str,
+        kind: Kind,
+        path: str,
+        *,
+        query: Mapping[str, str] | None = None,
+        body: Mapping[str, Any] | None = None,
+        content_type: str = "application/json",
+    ) -> dict[str, Any]:
+        content = await self._request(verb, kind, path, query=query, body=body, content_type=content_type)
+        answer: dict[str, Any] = json.loads(content)
+        return answer
+
+    async def _request(
+        self,
+        verb: str,
+        kind: Kind,
+        path: str,
+        *,
+        query: Mapping[str, str] | None = None,
+        body: Mapping[str, Any] | None = None,
+        content_type: str = "application/json",
+        timeout: float = 60,  # noqa: ASYNC109 - the transport's own limit, not a scope of ours
+    ) -> bytes:
+        url = self._host + path + (f"?{urlencode(query)}" if query else "")
+        for attempt in range(1, TRIES + 1):
+            try:
+                response = await self._send(verb, url, body, content_type, timeout)
+            except (aiohttp.ClientError, TimeoutError, OSError) as error:
+                REQUESTS.labels(verb, kind.plural, "0").inc()
+                if attempt == TRIES or (verb == "POST" and not isinstance(error, aiohttp.ClientConnectorError)):
+                    raise ApiError(0, "Unreachable", f"{type(error).__name__}: {error}") from error
+                await asyncio.sleep(0.2 * 2**attempt)
+                continue
+            status, headers, content = response
+            REQUESTS.labels(verb, kind.plural, str(status)).inc()
+            if status < 400:
+                return content
+            if status not in RETRIED or attempt == TRIES or (status >= 500 and verb == "POST"):
+                raise _error_of(status, content)
+            await asyncio.sleep(_seconds(headers.get("Retry-After", "")) or 0.2 * 2**attempt)
+        raise AssertionError("unreachable")
+
+    async def _send(
+        self, verb: str, url: str, body: Mapping[str, Any] | None, content_type: str, timeout: float  # noqa: ASYNC109
+    ) -> tuple[int, Mapping[str, str], bytes]:
+        headers = {"Accept": "application/json, */*", "User-Agent": "assay"}
+        await self._api.update_params_for_auth(headers, [], ["BearerToken"], url, verb, body)
+        data = None
+        if body is not None:
+            headers["Content-Type"] = content_type
+            data = json.dumps(body, separators=(",", ":")).encode("utf-8", "surrogatepass")
+        async with self._session.request(
+            verb, url, data=data, headers=headers, timeout=aiohttp.ClientTimeout(total=timeout)
+        ) as response:
+            return response.status, response.headers, await response.read()
+
+
+def _error_of(status: int, content: bytes) -> ApiError:
+    try:
+        answer = json.loads(content)
+        return ApiError(status, str(answer.get("reason", "")), str(answer.get("message", "")))
+    except (ValueError, AttributeError):
+        return ApiError(status, "", content[:500].decode("utf-8", "replace"))
+
+
+def _seconds(text: str) -> float:
+    return min(60.0, float(text)) if text.isdigit() else 0.0
