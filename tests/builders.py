@@ -32,9 +32,7 @@ TEST_PATCH = """\
 diff --git a/tests/test_m.py b/tests/test_m.py
 --- a/tests/test_m.py
 +++ b/tests/test_m.py
-@@ -1,4 +1,4 @@
- from m import f
- 
+@@ -3,2 +3,2 @@
  def test_f():
 -    assert f() == 1
 +    assert f() == 2
