@@ -8,6 +8,7 @@ patched, pristine).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from assay.api import v1alpha1
@@ -99,6 +100,11 @@ def make_runs(
             words = {name: WORDS[letter] for name, letter in letters.items() if letter != "."}
             outcomes.append(make_outcome(f"{state}-{index + 1}", results=words))
     return outcomes
+
+
+def changed(outcomes: Iterable[RunOutcome], *runs: str, **fields: Any) -> list[RunOutcome]:
+    """Return the outcomes with some fields of the named runs replaced."""
+    return [replace(outcome, **fields) if outcome.run.name in runs else outcome for outcome in outcomes]
 
 
 def make_spec(
