@@ -13,19 +13,23 @@ from assay.domain.logs.lines import Split, Trim, lists_of_lines, trimmed
 from assay.domain.logs.statuses import Merge, put
 
 Edit = Callable[[str], str]
+Found = re.Match[str] | Mapping[str, str | None]
+"""What a rule found in a line: the groups `name`, `void` and `word`, as far as it has them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
     """One shape of line.
 
-    `pattern` has a group `name` (and perhaps `void`: the name of a broken line that holds none). `status` is the status
-    itself, or a map from the group `word` to it; a word that is not in the map writes nothing. `label` makes the line a
-    heading: its name is the label of what follows and nothing is written.
+    `pattern` (or a function of the line) has a group `name` (and perhaps `void`: the name of a broken line that holds none). `status` is the status
+    itself, or a map from the group `word` to it (a word that is not in the map writes nothing), or a function of the
+    match. `clean` is applied to the line for this rule alone. `label` makes the line a heading: its name is the label
+    of what follows and nothing is written.
     """
 
-    pattern: re.Pattern[str]
-    status: str | Mapping[str, str] = ""
+    pattern: re.Pattern[str] | Callable[[str], Found | None]
+    status: str | Mapping[str, str] | Callable[[Found], str | None] = ""
+    clean: Edit | None = None
     merge: Merge = put
     edits: tuple[Edit, ...] = ()
     empty: bool = True
@@ -85,7 +89,7 @@ class _Reader:
 
     def __init__(self, grammar: Marked) -> None:
         self.results: dict[str, str] = {}
-        self._rules = [(rule.pattern.match, rule) for rule in grammar.rules]
+        self._rules = [(_finder(rule), rule) for rule in grammar.rules]
         self._joiner = grammar.joiner
         self._label = grammar.no_label
 
@@ -93,25 +97,21 @@ class _Reader:
         rules, results, write = self._rules, self.results, self._write
         for line in lines:
             for match, rule in rules:
-                found = match(line)
+                found = match(rule.clean(line) if rule.clean else line)
                 if found is not None:
                     write(results, rule, found)
                     break
 
-    def _write(self, results: dict[str, str], rule: Rule, found: re.Match[str]) -> None:
+    def _write(self, results: dict[str, str], rule: Rule, found: Found) -> None:
         name = found["name"]
         if name is None:
-            name = found["void"]
+            name = found["void"] or ""
         if rule.label:
             self._label = name
             return
-        status: str | None
-        if isinstance(rule.status, str):
-            status = rule.status
-        else:
-            status = rule.status.get(found["word"])
-            if status is None:
-                return
+        status = _status(rule, found)
+        if status is None:
+            return
         for edit in rule.edits:
             name = edit(name)
         if not name and not rule.empty:
@@ -119,3 +119,13 @@ class _Reader:
         if self._joiner and self._label is not None:
             name = f"{self._label}{self._joiner}{name}"
         rule.merge(results, name, status)
+
+
+def _finder(rule: Rule) -> Callable[[str], Found | None]:
+    return rule.pattern.match if isinstance(rule.pattern, re.Pattern) else rule.pattern
+
+
+def _status(rule: Rule, found: Found) -> str | None:
+    if isinstance(rule.status, str):
+        return rule.status
+    return rule.status(found) if callable(rule.status) else rule.status.get(found["word"] or "")

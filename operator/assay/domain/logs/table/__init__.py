@@ -4,13 +4,12 @@ The rows stand in one module per group of languages; read them as the documentat
 """
 
 from collections.abc import Mapping
-from itertools import chain
 from types import MappingProxyType
 
 from assay.domain.logs.dialect import Dialect
-from assay.domain.logs.table import go, python
+from assay.domain.logs.table import functional, javascript, jvm, python, scripting, systems
 
 DIALECTS: Mapping[str, Dialect] = MappingProxyType(
-    {row.name: row for row in chain(python.ROWS, go.ROWS)},
+    {row.name: row for module in (python, systems, javascript, scripting, functional, jvm) for row in module.ROWS},
 )
 """Dialects by name, in the order of the documentation."""

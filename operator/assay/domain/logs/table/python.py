@@ -1,8 +1,22 @@
 """Dialects of Python's runners."""
 
+import re
+
+from assay.domain.logs.cleaning import lite
 from assay.domain.logs.dialect import alias, dialect
+from assay.domain.logs.dotted import Dotted, django, sympy
+from assay.domain.logs.lines import Split
+from assay.domain.logs.marked import Marked, Rule
 from assay.domain.logs.statuses import XFAIL
 from assay.domain.logs.summary import WORDS, Summary, Verbose, with_short_option_path
+
+_WORD = "(?P<word>PASSED|FAILED|ERROR|SKIPPED)"
+_SAID = {word: word for word in WORDS}
+
+
+def _up_to_in(name: str) -> str:
+    return name.split(" in ", 1)[0].strip()
+
 
 _MOUSE_BUTTONS = (("MouseButton.LEFT", "1"), ("MouseButton.RIGHT", "3"))
 _SWEBENCH_WORDS = (*WORDS, XFAIL)
@@ -16,7 +30,32 @@ ROWS = (
     PYTEST_OPTIONS,
     dialect("parse_log_matplotlib", "python", Summary(replace=_MOUSE_BUTTONS)),
     PYTEST_V2,
+    dialect(
+        "parse_log_pytest_nebo",
+        "python",
+        Marked(
+            split=Split.UNIVERSAL,
+            clean=lite,
+            clues=WORDS,
+            rules=(
+                Rule(
+                    pattern=re.compile(rf"\[gw\d++\]\s++\[[^\]]*+\]\s++{_WORD}\s++(?P<name>.+)"),
+                    status=_SAID,
+                    edits=(_up_to_in,),
+                ),
+                Rule(
+                    pattern=re.compile(
+                        rf"(?P<name>\S.*?)(?<!\s)\s++{_WORD}\s++\[[^\[\]]*+\]\s++in\s++\d++(?:\.\d++)?s$"
+                    ),
+                    status=_SAID,
+                ),
+                Rule(pattern=re.compile(rf"{_WORD}\s++(?P<name>.+)"), status=_SAID, edits=(_up_to_in,)),
+            ),
+        ),
+    ),
     dialect("parse_log_seaborn", "python", Summary(verbose=Verbose.PASSED_SECOND)),
+    dialect("parse_log_django", "python", Dotted(reader=django)),
+    dialect("parse_log_sympy", "python", Dotted(reader=sympy)),
     *(
         alias(f"parse_log_{project}", PYTEST)
         for project in ("astroid", "flask", "marshmallow", "pvlib", "pyvista", "sqlfluff", "xarray", "pydantic", "dvc")

@@ -1,0 +1,49 @@
+"""Family: tables of counts, in which a row's numbers decide its status: Julia's `Test Summary`."""
+
+import re
+from dataclasses import dataclass
+
+from assay.domain.logs.lines import Split, lines_of
+from assay.domain.logs.statuses import ERROR, FAILED, PASSED
+from assay.domain.logs.surefire import number
+
+_HEADING = "Test Summary:"
+_ROW = re.compile(r"(?:\s*+(?P<title>\S.*?)(?<!\s)\s++|\s\s++)\|(?P<columns>.+)")
+_EMPTY_CELL_CHARS = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountTable:
+    """The family has no options."""
+
+    def results_of(self, text: str) -> dict[str, str]:
+        """Row title -> status; numbers are read by position, whatever the heading says about their columns."""
+        results: dict[str, str] = {}
+        collecting = only_fail = False
+        for line in lines_of(text, Split.UNIVERSAL):
+            if _HEADING in line:
+                collecting = True
+                if "| Pass" in line:
+                    columns = line.split("|", 2)[1]
+                    only_fail = "Fail" in columns and "Error" not in columns
+            elif collecting and "|" in line and (row := _ROW.match(line)):
+                status = _row_status(row["columns"], only_fail=only_fail)
+                if status:
+                    results[row["title"] or ""] = status
+        return results
+
+
+def _row_status(columns: str, *, only_fail: bool) -> str | None:
+    numbers = [number(piece) for piece in columns.split() if piece.isdigit()]
+    if len(numbers) < 2:
+        return None
+    if len(numbers) == 2:
+        pass_cell_is_empty = len(columns) - len(columns.lstrip()) >= _EMPTY_CELL_CHARS
+        return ERROR if pass_cell_is_empty or numbers[0] != numbers[1] else PASSED
+    if len(numbers) == 3:
+        if numbers[1] == 0:
+            return PASSED
+        return FAILED if only_fail else ERROR
+    if numbers[2] > 0:
+        return ERROR
+    return FAILED if numbers[1] > 0 else PASSED

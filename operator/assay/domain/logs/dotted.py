@@ -1,0 +1,171 @@
+"""Family: `name ... status` lines of unittest-like runners, with memory and second looks at the text.
+
+These three readers follow quirks of single projects: Django's tests that print into their own status line, SymPy's
+banners of failed tests, and build drivers that judge a line by any word in it.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from assay.domain.logs.failures import UnreadableError
+from assay.domain.logs.lines import Split, Trim, lines_of
+from assay.domain.logs.statuses import ERROR, FAILED, PASSED, SKIPPED
+
+_OK_ENDS = (" ... ok", " ... OK", " ...  OK")
+_MIGRATION = "Applying sites.0002_alter_domain_unique...test_no_migrations"
+_VERSION = "--version is equivalent to version"
+_INSTALLED = re.compile(r"\s\.\.\.\sTesting against Django installed in ")
+_SILENCED = re.compile(r" silenced\)\.\nok$", re.MULTILINE)
+_SERVER_ERROR = re.compile(r"\s\.\.\.\sInternal Server Error: /")
+_CHECKED = re.compile(r"\s\.\.\.\sSystem check identified no issues \(0 silenced\)\nok$", re.MULTILINE)
+_GROUP = re.compile(
+    r"(?P<name>\S.*?)(?<!\s)\s++ran\s++(?P<count>\d++)\s++tests\s++in\s++[\d.]++\s++(?:msec|sec)\s++(?P<tail>.+)$",
+    re.IGNORECASE,
+)
+_COUNTER = re.compile(r"\[[0-9]++/[0-9]++\]\s*+")
+_JUDGEMENTS = (
+    (SKIPPED, ("skipped",), re.compile(r"\bskipped\b")),
+    (FAILED, ("fail",), re.compile(r"\b(?:failed|fail|failure)\b")),
+    (PASSED, ("ok", "passed"), re.compile(r"\b(?:ok|passed)\b")),
+)
+_WORD = re.compile(r"\w++$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dotted:
+    """Options of the family: the reader of one project's lines."""
+
+    reader: Callable[[str], dict[str, str]]
+
+    def results_of(self, text: str) -> dict[str, str]:
+        """Names and statuses by that reader."""
+        return self.reader(text)
+
+
+def django(text: str) -> dict[str, str]:
+    """Django's test runner; a line that begins with `ok` passes the test last seen in progress."""
+    results: dict[str, str] = {}
+    previous: str | None = None
+    for line in lines_of(text, Split.LF, Trim.BOTH):
+        if " ..." in line:
+            if " ... " in line:
+                previous = line.split(" ... ", 1)[0]
+            _django_progress(line, results)
+        if line.startswith(("FAIL:", "ERROR:")):
+            tokens = line.split(None, 2)
+            if len(tokens) < 2:
+                raise UnreadableError(f"a header names no test: {line[:80]!r}")
+            results[tokens[1]] = FAILED if line.startswith("FAIL:") else ERROR
+        elif previous is not None and line.startswith("ok"):
+            results[previous] = PASSED
+        if _VERSION in line:
+            results[_VERSION] = PASSED
+    results.update(dict.fromkeys(_interrupted(text), PASSED))
+    return results
+
+
+def _django_progress(line: str, results: dict[str, str]) -> None:
+    if line.endswith(_OK_ENDS):
+        end = next(end for end in _OK_ENDS if line.endswith(end))
+        name = line.removesuffix(end)
+        if line.startswith(_MIGRATION):
+            name = name.split("...", 1)[-1].strip()
+        results[name] = PASSED
+    if " ... skipped" in line:
+        results[line.split(" ... skipped", 1)[0]] = SKIPPED
+    if line.endswith(" ... FAIL"):
+        results[line.split(" ... FAIL", 1)[0]] = FAILED
+    if line.endswith(" ... ERROR"):
+        results[line.split(" ... ERROR", 1)[0]] = ERROR
+
+
+def _interrupted(text: str) -> Iterator[str]:
+    """Tests whose status line the program under test has broken up in one of three known ways."""
+    at = 0
+    while found := _INSTALLED.search(text, at):
+        closing = _SILENCED.search(text, found.end())
+        if closing is None:
+            break
+        yield _line_before(text, found.start(), at)
+        at = closing.end()
+    at = 0
+    while found := _SERVER_ERROR.search(text, at):
+        end = text.find("\n", found.end())
+        if end < 0:
+            break
+        at = end
+        if (
+            text[end - 1] == "/"
+            and end > found.end()
+            and text.startswith("\nok", end)
+            and text[end + 3 : end + 4] in "\n"
+        ):
+            yield _line_before(text, found.start(), 0)
+            at = end + 3
+    for found in _CHECKED.finditer(text):
+        yield _line_before(text, found.start(), 0)
+
+
+def _line_before(text: str, end: int, start: int) -> str:
+    return text[text.rfind("\n", start, end) + 1 : end]
+
+
+def sympy(text: str) -> dict[str, str]:
+    """SymPy's runner: `test_x ok`, and banners that name a file and a failed test."""
+    banners: dict[str, str] = {}
+    results: dict[str, str] = {}
+    for line in lines_of(text, Split.LF):
+        if ".py:" in line:
+            title = line[line.find(" ") + 1 : max(line.rfind(" "), 0)]
+            if ".py:" in title:
+                banners[title] = FAILED
+        stripped = line.strip()
+        if stripped.startswith("test_"):
+            _sympy_line(stripped, results)
+    return banners | results
+
+
+def _sympy_line(line: str, results: dict[str, str]) -> None:
+    if line.endswith(("[OK]", "[FAIL]")):
+        line = line[: line.rfind("[")].strip()
+    for end, status in ((" E", ERROR), (" F", FAILED), (" ok", PASSED)):
+        if line.endswith(end):
+            results[line.split(None, 1)[0]] = status
+
+
+def judged_lines(text: str) -> dict[str, str]:
+    """Lines of build drivers: group summaries, `name... word`, or any line that holds a word of success or failure."""
+    results: dict[str, str] = {}
+    for line in lines_of(text, Split.UNIVERSAL, Trim.BOTH):
+        lower = line.lower()
+        if " ran " in lower or " ran\t" in lower:
+            group = _GROUP.match(line)
+            if group:
+                failed = re.search(r"\bfailed\b", group["tail"], re.IGNORECASE)
+                results[f"{group['name']} ran {group['count']} tests {group['tail']}"] = FAILED if failed else PASSED
+                continue
+        name = _dotted_name(line)
+        status = _judgement(lower)
+        if name is not None:
+            results[name] = status or ERROR
+        elif status:
+            results[line] = status
+    return results
+
+
+def _dotted_name(line: str) -> str | None:
+    """What stands before the last three dots, where a single word follows them."""
+    dots = line.rfind("...")
+    if dots < 0 or not _WORD.match(line[dots + 3 :].lstrip()):
+        return None
+    counter = _COUNTER.match(line, 0, dots)
+    return line[counter.end() if counter else 0 : dots].strip()
+
+
+def _judgement(lower: str) -> str | None:
+    for status, clues, words in _JUDGEMENTS:
+        for clue in clues:
+            if clue in lower and words.search(lower):
+                return status
+    return None

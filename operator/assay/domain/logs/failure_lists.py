@@ -1,0 +1,108 @@
+"""Family: logs of which only the failures are read, from the whole text: Karma's browser lines and Mocha's epilogue."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from assay.domain.logs.cleaning import full
+from assay.domain.logs.failures import UnreadableError
+from assay.domain.logs.lines import Split, Trim, lines_of
+from assay.domain.logs.statuses import FAILED
+
+_BROWSER = re.compile(r"Chrome\s[\d.]++[^\S\n]\(")
+_AFTER_BROWSER = re.compile(r"\)[^\S\n]")
+_TAG = re.compile(r"<(/?)(\w++)>")
+_NUMBER = re.compile(r"^[^\S\n]*+\d++\)", re.MULTILINE)
+_TITLE_CHARS = 1000
+_MOST_ROUNDS = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailureLists:
+    """Options of the family: how names of failed tests are found in the text without its terminal escapes."""
+
+    names: Callable[[str], Iterator[str]]
+
+    def results_of(self, text: str) -> dict[str, str]:
+        """Names of failed tests, all FAILED; a run without failures gives nothing."""
+        return dict.fromkeys(self.names(full(text)), FAILED)
+
+
+def browser_failures(text: str) -> Iterator[str]:
+    """Between `Chrome 99.0 (system) ` and `FAILED` at the line's end, blanks included; one a line."""
+    at = 0
+    while browser := _BROWSER.search(text, at):
+        end = text.find("\n", browser.end())
+        end = len(text) if end < 0 else end
+        # A browser's name at the very end of this line may belong to a version on the next one.
+        at = max(browser.end(), end - len("Chrome"))
+        stop = end - len("FAILED")
+        if stop >= browser.end() and text.startswith("FAILED", stop):
+            closing = _AFTER_BROWSER.search(text, browser.end() + 1, stop)
+            if closing:
+                yield text[closing.end() : stop]
+                at = end
+
+
+def mocha_failures(text: str) -> Iterator[str]:
+    """Numbered titles up to their first colon, their lines joined by `:` where each is indented more than the last."""
+    text = _without_tags("\n".join(_without_objects(text)))
+    at = 0
+    while number := _NUMBER.search(text, at):
+        colon = text.find(":", number.end(), number.end() + _TITLE_CHARS + 1)
+        at = number.end()
+        if colon >= 0:
+            pieces = text[number.end() : colon].split("\n")
+            at = colon + 1
+            indents = [0, *(len(piece) - len(piece.lstrip()) for piece in pieces)]
+            if all(less < more for less, more in zip(indents, indents[1:], strict=False)):
+                yield ":".join(piece.strip() for piece in pieces)
+
+
+def _without_objects(text: str) -> Iterator[str]:
+    """Lines that are no part of what looks like a printed object or array."""
+    in_object = in_array = False
+    for line in lines_of(text, Split.LF, Trim.RIGHT):
+        if line.endswith("{"):
+            in_object = True
+        elif line.endswith("["):
+            in_array = True
+        elif line == "}" and in_object:
+            in_object = False
+        elif line == "]" and in_array:
+            in_array = False
+        elif not (in_object or in_array or line[:1] + line[-1:] in ("{}", "[]")):
+            yield line
+
+
+def _without_tags(text: str) -> str:
+    """Without `<word>…</word>`, until none is left; a removal can bring together what forms a new one."""
+    for _ in range(_MOST_ROUNDS):
+        shorter = _one_round_without_tags(text)
+        if shorter == text:
+            return text
+        text = shorter
+    raise UnreadableError(f"tags are still nested after {_MOST_ROUNDS} removals")
+
+
+def _one_round_without_tags(text: str) -> str:
+    tags = [(tag.start(), tag.end(), tag[1] == "", tag[2]) for tag in _TAG.finditer(text)]
+    closings_left = Counter(word for _, _, opens, word in tags if not opens)
+    if not closings_left:
+        return text
+    kept: list[str] = []
+    depth, inside, at = 0, "", 0
+    for start, end, opens, word in tags:
+        closings_left[word] -= not opens
+        if depth and word == inside:
+            depth += 1 if opens else -1
+            at = at if opens else end
+            if depth and not opens and not closings_left[word]:
+                kept.append(f"<{word}>" * depth)
+                depth = 0
+        elif not depth and opens and start >= at and closings_left[word]:
+            kept.append(text[at:start])
+            depth, inside = 1, word
+    kept.append(text[at:])
+    return "".join(kept)

@@ -1,0 +1,180 @@
+"""Family: trees of groups and tests, where a test's name is made of the groups it stands in.
+
+Depth comes from indentation, from braces, or from the last heading; each reader keeps the quirks of its dialect, such as
+groups that are never left or output lines that are taken for groups.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from assay.domain.logs.durations import without_js_duration, without_worded_paren
+from assay.domain.logs.failures import UnreadableError
+from assay.domain.logs.lines import Split, Trim, lines_of
+from assay.domain.logs.statuses import ERROR, FAILED, PASSED, SKIPPED, keep
+
+MAX_DEPTH = 1000
+"""Deeper groups are refused: the names alone would be larger than the log by that factor."""
+
+_JEST = " ./node_modules/.bin/jest "
+_TIGHT = re.compile(r"\(\d++ms\)")
+_TAP = re.compile(r"(ok|not ok)\s++\d++\s++-\s++(.+)")
+_DIRECTIVE = re.compile(r"(?<!\s)\s++#")
+_MARKER = re.compile(r"(?<!\s)\s++\*\*\*\s++([A-Z]++)\s++\*\*\*$")
+_SCALA_WORDS = dict.fromkeys(("SKIPPED", "IGNORED", "CANCELED", "CANCELLED", "PENDING"), SKIPPED) | {
+    "ERROR": ERROR,
+    "ABORTED": ERROR,
+}
+_NOT_HEADINGS = (
+    "Run completed",
+    "Total number",
+    "Suites:",
+    "Tests:",
+    "All tests",
+    "compiling",
+    "done compiling",
+    "loading",
+    "welcome to",
+    "set current",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outline:
+    """Options of the family: the reader of one kind of tree."""
+
+    reader: Callable[[str], dict[str, str]]
+
+    def results_of(self, text: str) -> dict[str, str]:
+        """Full names and statuses by that reader."""
+        return self.reader(text)
+
+
+def jest_runs(text: str) -> dict[str, str]:
+    """Runs of Jest's command in a log: groups by indentation, carried from run to run, joined by ` - `."""
+    results: dict[str, str] = {}
+    groups: list[tuple[int, str]] = []
+    at = text.find(_JEST)
+    while at >= 0:
+        start = at + len(_JEST)
+        at = text.find(_JEST, start)
+        for line in lines_of(text[start : at if at >= 0 else len(text)], Split.LF):
+            if line.startswith(("Test Suites", "  ● ")):
+                break
+            _read_jest_line(line, groups, results)
+    return results
+
+
+def _read_jest_line(line: str, groups: list[tuple[int, str]], results: dict[str, str]) -> None:
+    body = line.lstrip()
+    indent = len(line) - len(body)
+    if body.startswith(("✓", "✕")):
+        if not indent or not body[1:2].isspace():
+            raise UnreadableError(f"a mark stands where the dialect expects none: {line[:80]!r}")
+        name = " - ".join([*(group for _, group in groups), body[2:]] if groups else ["", body[2:]])
+        results[_without_tight_ms(name, line).strip()] = PASSED if body[0] == "✓" else FAILED
+    elif indent:
+        while groups and groups[-1][0] >= indent:
+            groups.pop()
+        groups.append((indent, body.rstrip()))
+
+
+def _without_tight_ms(name: str, line: str) -> str:
+    if not (_TIGHT.search(line) if "ms)" in line else None):
+        return name
+    opening = name.rfind("(")
+    if opening < 0 or not _TIGHT.fullmatch(name, opening):
+        raise UnreadableError(f"a duration does not end its line: {line[:80]!r}")
+    return name[:opening]
+
+
+def karma_tree(text: str) -> dict[str, str]:
+    """Karma's report after a browser has started: a deeper line opens a group, a shallower one only closes one."""
+    results: dict[str, str] = {}
+    groups: list[str] = []
+    started, level = False, -1
+    for line in lines_of(text, Split.LF):
+        if line.startswith("SUMMARY:"):
+            break
+        if "Starting browser" in line:
+            started = True
+            continue
+        body = line.lstrip()
+        indent = len(line) - len(body)
+        if not started:
+            continue
+        if body[:1] in ("✔", "✖") and body[1:2].isspace():
+            results[" > ".join([*groups, body[2:]])] = PASSED if body[0] == "✔" else FAILED
+        elif indent > 1 and indent != level:
+            if indent > level:
+                groups.append(body)
+            elif groups:
+                groups.pop()
+            else:
+                raise UnreadableError(f"a line is indented less than any group: {line[:80]!r}")
+            level = indent
+    return results
+
+
+def tap_braces(text: str) -> dict[str, str]:
+    """Node-tap's lines: a result that ends in `{` opens a group, lines of closing braces leave them."""
+    results: dict[str, str] = {}
+    groups: list[str] = []
+    for line in lines_of(text, Split.UNIVERSAL, Trim.BOTH):
+        if line[:1] not in "on}":
+            continue
+        if line[:1] == "}":
+            if not line.strip("}"):
+                del groups[max(len(groups) - len(line), 0) :]
+            continue
+        found = _TAP.match(line.removesuffix("{").rstrip())
+        if found is None:
+            continue
+        directive = _DIRECTIVE.search(found[2], 1)
+        description = found[2][: directive.start()] if directive else found[2]
+        name = without_js_duration(description)
+        if not name:
+            continue
+        _write_tap(results, " :: ".join([*groups, name]), found[1], description.lower())
+        if line.endswith("{"):
+            groups.append(name)
+            if len(groups) > MAX_DEPTH:
+                raise UnreadableError(f"groups are nested more than {MAX_DEPTH} deep")
+    return results
+
+
+def _write_tap(results: dict[str, str], name: str, outcome: str, description: str) -> None:
+    if "# skip" in description or "# todo" in description:
+        results[name] = SKIPPED
+    elif outcome == "ok":
+        keep(results, name, PASSED)
+    else:
+        results[name] = FAILED
+
+
+def scala_headings(text: str) -> dict[str, str]:
+    """ScalaTest under sbt: tests prefixed with the last line that was no test."""
+    results: dict[str, str] = {}
+    heading: str | None = None
+    for line in lines_of(text, Split.UNIVERSAL, Trim.BOTH):
+        if not line.startswith("[info]"):
+            continue
+        rest = line[len("[info]") :]
+        body = rest.lstrip()
+        if line.startswith("[info] -"):
+            if body[1:2].isspace():
+                _read_scala_test(body[1:].lstrip(), heading, results)
+        elif rest[:1].isspace() and not (body.startswith("-") and len(rest) - len(body) < 2):
+            if not any(part in line for part in _NOT_HEADINGS):
+                heading = body
+    return results
+
+
+def _read_scala_test(body: str, heading: str | None, results: dict[str, str]) -> None:
+    marker = _MARKER.search(body, 1) if body.endswith("***") else None
+    name = without_worded_paren((body[: marker.start()] if marker else body).strip())
+    entry = f"{heading}: {name}" if heading is not None else name
+    if marker:
+        results[entry] = _SCALA_WORDS.get(marker[1], marker[1])
+    else:
+        keep(results, entry, PASSED)

@@ -1,0 +1,142 @@
+"""Family: attribution: some lines set a current subject, later ones tell what became of it.
+
+Standard error follows standard output in the text, so its lines are blamed on whatever subject came last.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from assay.domain.logs.failures import UnreadableError
+from assay.domain.logs.lines import Split, Trim, lines_of
+from assay.domain.logs.statuses import ERROR, FAILED, PASSED, SKIPPED, rank
+
+_DUNE_RUN = re.compile(r"Running\[(\d++)\]:\s++\((.*)\)$")
+_DUNE_OUTPUT = re.compile(r"Output\[(\d++)\]:")
+_DUNE_TROUBLE = re.compile(r"FAIL|ERROR|EXCEPTION|CRASH|FATAL")
+_CHECKING = "* checking "
+_CHECKED = re.compile(r"[A-Z]++$")
+_CHECK_WORDS = (
+    dict.fromkeys(("OK", "NOTE", "NOTES"), PASSED)
+    | dict.fromkeys(("WARNING", "WARNINGS", "FAIL", "FAILED"), FAILED)
+    | {"ERROR": ERROR, "ERRORS": ERROR, "SKIPPED": SKIPPED}
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subjects:
+    """Options of the family: the reader of one tool's announcements."""
+
+    reader: Callable[[str], dict[str, str]]
+
+    def results_of(self, text: str) -> dict[str, str]:
+        """Subjects and statuses by that reader."""
+        return self.reader(text)
+
+
+def leiningen(text: str) -> dict[str, str]:
+    """Leiningen: every announced namespace passes unless FAIL or ERROR lines follow while it is the last one."""
+    results: dict[str, str] = {}
+    current: str | None = None
+    for line in lines_of(text, Split.UNIVERSAL, Trim.BOTH):
+        if line.startswith("lein test "):
+            namespaces = _namespaces(line[len("lein test ") :])
+            current = namespaces[-1] if namespaces else None
+            for namespace in namespaces:
+                results.setdefault(namespace, PASSED)
+        elif current is not None and line.startswith(("FAIL in", "ERROR in")):
+            results[current] = FAILED if line.startswith("FAIL") else ERROR
+    return results
+
+
+def _namespaces(rest: str) -> list[str]:
+    pieces = rest.split()
+    if pieces[:1] != [":only"]:
+        return pieces
+    only = " ".join(pieces[1:]).split("/", 1)[0].strip()
+    return [only] if only else []
+
+
+def dune(text: str) -> dict[str, str]:
+    """Dune's verbose display: executables, judged by any word of trouble in the output attributed to them."""
+    results: dict[str, str] = {}
+    executables: dict[str, str] = {}
+    seen: dict[str, None] = {}
+    current: str | None = None
+    for line in lines_of(text, Split.UNIVERSAL, Trim.BOTH):
+        if line.startswith("Running[") and (run := _DUNE_RUN.match(line)):
+            executables[run[1]] = _executable(run[2]) or f"run_{run[1]}"
+            current = None
+        elif line.startswith("Output[") and (output := _DUNE_OUTPUT.match(line)):
+            current = executables.get(output[1])
+        elif current is not None and line:
+            seen[current] = None
+            status = _dune_status(line.upper())
+            if status:
+                rank(results, current, status)
+    return dict.fromkeys(seen, PASSED) | results
+
+
+def _executable(command: str) -> str:
+    last = command.rpartition("&&")[2].strip()
+    pieces = last.removeprefix("exec ").strip().removeprefix("./").split(None, 1)
+    return pieces[0].rpartition("/")[2] if pieces else ""
+
+
+def _dune_status(line: str) -> str | None:
+    if _DUNE_TROUBLE.search(line):
+        return FAILED
+    if "SKIP" in line:
+        return SKIPPED
+    return PASSED if line == "OK" else None
+
+
+def r_checks(text: str) -> dict[str, str]:
+    """`R CMD check`: a check whose outcome is on a later line swallows everything until then."""
+    results: dict[str, str] = {}
+    pending: str | None = None
+    for line in lines_of(text, Split.UNIVERSAL, Trim.BOTH):
+        if not line:
+            continue
+        if pending is not None:
+            status = _check_status(line)
+            if status:
+                results[pending] = status
+                pending = None
+        elif line.startswith(_CHECKING):
+            head, dots, word = line.rpartition(" ... ")
+            if dots and len(head) > len(_CHECKING) and _CHECKED.match(word):
+                results[head[len(_CHECKING) :]] = _CHECK_WORDS.get(word, PASSED)
+            elif line.endswith(" ...") and len(line) > len(_CHECKING) + 4:
+                pending = line[len(_CHECKING) : -4]
+    if pending is not None:
+        results.setdefault(pending, PASSED)
+    return results
+
+
+def _check_status(line: str) -> str | None:
+    pieces = line.strip(".:!").split(None, 1)
+    if not pieces:
+        raise UnreadableError(f"a line of punctuation where a check's outcome is due: {line[:80]!r}")
+    return _CHECK_WORDS.get(pieces[0].upper())
+
+
+_R_STARTS = ("── Failed tests ──", "== Failed tests ==")
+_R_ENDS = ("[ FAIL", "══ Results ══")
+_R_FAILURE = re.compile(r"(Failure|Error)\s++\([^)]++\):\s++(.+)")
+
+
+def testthat_failures(text: str) -> list[tuple[str, str]]:
+    """Names (durations and all) and statuses of testthat's section of failed tests."""
+    found: list[tuple[str, str]] = []
+    inside = False
+    if not any(start in text for start in _R_STARTS):
+        return found
+    for line in lines_of(text, Split.UNIVERSAL, Trim.BOTH):
+        if not inside:
+            inside = line.startswith(_R_STARTS)
+        elif line.startswith(_R_ENDS):
+            break
+        elif failure := _R_FAILURE.match(line):
+            found.append((failure[2], FAILED if failure[1] == "Failure" else ERROR))
+    return found
