@@ -24,6 +24,7 @@ NETWORK_HINT = re.compile(
 )
 MAX_HINTS = 5
 KILLED = 137
+ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,13 +37,13 @@ class AttemptFault:
 
 def fault_of(record: Record, pod: PodState) -> AttemptFault | None:
     """Return why a record cannot count, None when it can."""
-    leaks = int(record.isolation.get("leakCount", 0))
+    leaks = record.isolation.leak_count
     if leaks:
         return AttemptFault(kind=FaultKind.ISOLATION_LEAK, message=f"{leaks} probes got out during the run")
     if not record.ended and not pod.oom_killed:
         return AttemptFault(kind=FaultKind.EVIDENCE_INCOMPLETE, message="the run ended without its trailer")
-    if record.ended and record.rc != pod.exit_code:
-        message = f"the trailer says exit code {record.rc}, the kubelet {pod.exit_code}"
+    if record.ended and record.exit_code != pod.exit_code:
+        message = f"the trailer says exit code {record.exit_code}, the kubelet {pod.exit_code}"
         return AttemptFault(kind=FaultKind.EVIDENCE_INCOMPLETE, message=message)
     if record.facts.get("setupFailed") == "SetupTimeout":
         return AttemptFault(
@@ -81,13 +82,19 @@ def outcome_of(  # noqa: PLR0913 - each argument is one source of the outcome
         network_hints=hints_of(text),
         dirty_paths=tuple(facts[key] for key in sorted(facts) if key.startswith("dirtyPath-")),
         isolation=Isolation(
-            targets=int(record.isolation.get("targets", 0)),
-            samples=int(record.isolation.get("samples", 0)),
-            leaks=int(record.isolation.get("leakCount", 0)),
-            gate_seconds=float(record.isolation.get("gateSeconds", 0.0)),
+            targets=record.isolation.targets,
+            samples=record.isolation.samples,
+            leaks=record.isolation.leak_count,
+            gate_seconds=record.isolation.gate_seconds,
         ),
         image_id=pod.image_id,
     )
+
+
+def platform_of(record: Record) -> str:
+    """Return the platform that the run saw, as images name it; empty when the run did not say."""
+    machine = record.facts.get("machine", "")
+    return f"linux/{ARCHITECTURES.get(machine, machine)}" if machine else ""
 
 
 def test_text(record: Record, *, commands: int, merged: bool) -> bytes:

@@ -12,7 +12,17 @@ HEADER = re.compile(rb"^diff --git (.+)$", re.MULTILINE)
 TARGETS = re.compile(rb"^(?:\+\+\+ |--- |rename to |rename from |copy to |copy from )(.+)$", re.MULTILINE)
 HUNK = re.compile(rb"^@@ -([0-9]+)(?:,([0-9]+))? \+([0-9]+)(?:,([0-9]+))? @@")
 SYMLINK = re.compile(rb"^(?:new file mode|new mode) 120000$", re.MULTILINE)
-ESCAPES = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b'"': b'"', b"\\": b"\\", b"a": b"\a", b"b": b"\b", b"f": b"\f", b"v": b"\v"}
+ESCAPES = {
+    b"n": b"\n",
+    b"t": b"\t",
+    b"r": b"\r",
+    b'"': b'"',
+    b"\\": b"\\",
+    b"a": b"\a",
+    b"b": b"\b",
+    b"f": b"\f",
+    b"v": b"\v",
+}
 
 
 def unquoted(path: bytes) -> bytes:

@@ -76,8 +76,9 @@ class PodView:
 
     @property
     def active(self) -> bool:
-        """Whether the pod still holds a place on a node or waits for one."""
-        return not self.deleting and self.status.get("phase") not in ("Succeeded", "Failed")
+        """Whether the task still runs or waits to."""
+        ended = (_container(self.status.get("containerStatuses"), "task").get("state") or {}).get("terminated")
+        return not ended and self.status.get("phase") not in ("Succeeded", "Failed")
 
 
 def view_of(pod: Mapping[str, Any]) -> PodView:

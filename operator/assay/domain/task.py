@@ -95,7 +95,9 @@ def limits_of(spec: v1alpha1.TaskValidationSpec) -> Limits | Refusal:
             return Refusal(field=f"spec.timeouts.{stage}", why="must be a duration above zero, for example 10m")
     for name in ("cpu", "memory", "ephemeral_storage"):
         if quantity_of(getattr(spec.resources, name)) <= 0:
-            return Refusal(field=f"spec.resources.{name}", why="must be a Kubernetes quantity above zero, for example 2Gi")
+            return Refusal(
+                field=f"spec.resources.{name}", why="must be a Kubernetes quantity above zero, for example 2Gi"
+            )
     return Limits(
         **seconds,
         cpu=spec.resources.cpu,

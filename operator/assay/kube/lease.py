@@ -21,7 +21,7 @@ RETRY = 2
 log = logging.getLogger(__name__)
 
 
-class LeaseLost(Exception):
+class LeaseLostError(Exception):
     """Another operator may be active now: stop writing at once."""
 
 
@@ -43,16 +43,16 @@ class Lease:
 
     async def acquire(self) -> None:
         """Wait until the lease is ours."""
-        while not await self._try():
+        while not await self._try():  # noqa: ASYNC110 - the other holder cannot tell us
             await asyncio.sleep(RETRY)
         log.info("holding the lease %s/%s as %s", self._namespace, self._name, self._identity)
 
     async def keep(self) -> None:
-        """Renew until it is no longer possible, then raise ``LeaseLost``."""
+        """Renew until it is no longer possible, then raise ``LeaseLostError``."""
         while True:
             await asyncio.sleep(RENEW if self.held else 0)
             if not await self._try() and not self.held:
-                raise LeaseLost(f"the lease {self._namespace}/{self._name} is no longer held by {self._identity}")
+                raise LeaseLostError(f"the lease {self._namespace}/{self._name} is no longer held by {self._identity}")
 
     async def release(self) -> None:
         """Give the lease back, so that the next operator need not wait for its end."""

@@ -15,7 +15,7 @@ from pyarrow import fs
 from assay.domain.outcomes import Artifact
 
 
-class ArtifactLost(Exception):
+class ArtifactLostError(Exception):
     """The store has no file of the hash, or its bytes are others."""
 
 
@@ -40,16 +40,16 @@ class Store:
         return Artifact(uri=f"{self.uri}/{digest[:2]}/{digest}.zst", sha256=digest, bytes=len(content))
 
     def get(self, digest: str) -> bytes:
-        """Return the bytes of a hash; ``ArtifactLost`` when they are not there or not those."""
+        """Return the bytes of a hash; ``ArtifactLostError`` when they are not there or not those."""
         try:
             with self._files.open_input_stream(self._path(digest), compression="zstd") as stream:
                 content: bytes = stream.read()
         except FileNotFoundError as error:
-            raise ArtifactLost(f"the store {self.uri} has no file {digest}") from error
+            raise ArtifactLostError(f"the store {self.uri} has no file {digest}") from error
         except OSError as error:
-            raise ArtifactLost(f"the file {digest} in the store {self.uri} cannot be read: {error}") from error
+            raise ArtifactLostError(f"the file {digest} in the store {self.uri} cannot be read: {error}") from error
         if hashlib.sha256(content).hexdigest() != digest:
-            raise ArtifactLost(f"the file {digest} in the store {self.uri} has other bytes")
+            raise ArtifactLostError(f"the file {digest} in the store {self.uri} has other bytes")
         return content
 
     def _path(self, digest: str) -> str:

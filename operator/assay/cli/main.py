@@ -1,0 +1,27 @@
+"""The ``assay`` command: one module a subcommand, registered here."""
+
+from __future__ import annotations
+
+import typer
+
+from assay import __version__
+from assay.cli import logs, operator, parse_log, parsers
+
+app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, help="Verdicts on coding tasks, by execution.")
+
+
+@app.callback(invoke_without_command=True)
+def root(version: bool = typer.Option(False, "--version", help="Print the version and exit.")) -> None:
+    """Validate coding tasks and grade agents by execution on Kubernetes."""
+    if version:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+for module in (operator, logs, parse_log, parsers):
+    module.register(app)
+
+
+def main() -> None:
+    """Run the command line."""
+    app()

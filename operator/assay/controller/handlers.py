@@ -1,0 +1,46 @@
+"""kopf's part: two watches whose events become keys of the work queue, and the settings that keep kopf to that.
+
+No handler changes an object, so kopf adds no finalizer and no annotation; nothing hangs when the operator is gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import kopf
+
+from assay.api.v1alpha1 import GROUP, VERSION
+from assay.domain.manifests import LABEL_MANAGED, MANAGED_BY
+
+Seen = Callable[[str | None, Any], None]
+"""Takes the event's type (None while listing) and the object's JSON."""
+
+
+def registry_of(*, object_seen: Seen, pod_seen: Seen) -> kopf.OperatorRegistry:
+    """Return the handlers: the watch of TaskValidations and that of our pods."""
+    registry = kopf.OperatorRegistry()
+
+    @kopf.on.event(GROUP, VERSION, "taskvalidations", registry=registry)
+    async def on_object(event: kopf.RawEvent, **_: Any) -> None:
+        object_seen(event["type"], event["object"])
+
+    @kopf.on.event("", "v1", "pods", labels={LABEL_MANAGED: MANAGED_BY}, registry=registry)
+    async def on_pod(event: kopf.RawEvent, **_: Any) -> None:
+        pod_seen(event["type"], event["object"])
+
+    return registry
+
+
+def frame_settings() -> kopf.OperatorSettings:
+    """Return kopf's settings: no events of its own, no scanning, pages, and server-side selection of pods."""
+    settings = kopf.OperatorSettings()
+    settings.posting.enabled = False
+    settings.scanning.disabled = True
+    settings.peering.standalone = True
+    settings.watching.chunk_size = 500
+    settings.watching.server_timeout = 300
+    settings.watching.label_selectors["pods"] = f"{LABEL_MANAGED}={MANAGED_BY}"
+    settings.queueing.idle_timeout = 0.2
+    settings.networking.request_timeout = 30
+    return settings

@@ -1,0 +1,111 @@
+"""What the operator holds of an object while it works on it, and how it comes back after a restart.
+
+All of it can be rebuilt: the task from the spec, finished runs from the status and the artifact store, the others from
+their pods, which are not deleted before the status tells what they said.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import ValidationError
+
+from assay.api import v1alpha1 as api
+from assay.domain.decide import FaultRecord
+from assay.domain.documents import outcome_of_document
+from assay.domain.manifests import Inputs, Owner
+from assay.domain.outcomes import Artifact, FaultKind, RunOutcome
+from assay.domain.plan import RunPlan, epoch_of, plan_runs
+from assay.domain.pods import seconds_since_1970
+from assay.domain.profiles import PROFILES, Profile, profile_named
+from assay.domain.status import PENDING
+from assay.domain.task import Limits, Refusal, Task, limits_of, task_from_spec
+from assay.store.artifacts import Store
+
+
+@dataclass(slots=True, kw_only=True)
+class Memory:
+    """One object that is being worked on."""
+
+    owner: Owner
+    task: Task
+    limits: Limits
+    plan: RunPlan
+    profile: Profile
+    status: api.TaskValidationStatus
+    inputs: Inputs | None = None
+    inputs_written: bool = False
+    outcomes: dict[str, RunOutcome] = field(default_factory=dict)
+    faults: dict[str, tuple[FaultRecord, ...]] = field(default_factory=dict)
+    committed: frozenset[str] = frozenset()
+    pinned: str = ""
+    platform: str = ""
+
+
+def memory_of(raw: Mapping[str, Any]) -> Memory | Refusal:
+    """Return a fresh memory of an object's JSON, or the field that keeps it from being worked on."""
+    try:
+        spec = api.TaskValidationSpec.model_validate(raw.get("spec") or {})
+    except ValidationError as error:
+        first = error.errors()[0]
+        path = ".".join(str(part) for part in first["loc"])
+        return Refusal(field=f"spec.{path}", why=first["msg"])
+    if spec.task is None:
+        return Refusal(field="spec.taskFrom", why="this operator takes tasks inline, in spec.task, alone")
+    task, limits, profile = task_from_spec(spec.task), limits_of(spec), profile_named(spec.profile)
+    if isinstance(task, Refusal):
+        return task
+    if isinstance(limits, Refusal):
+        return limits
+    if profile is None:
+        known = ", ".join(sorted(PROFILES))
+        return Refusal(field="spec.profile", why=f"unknown profile {spec.profile!r}; known: {known}")
+    if spec.checks:
+        return Refusal(field="spec.checks", why=f"the check {spec.checks[0]} is not available in this version")
+    metadata = raw["metadata"]
+    return Memory(
+        owner=Owner(namespace=metadata["namespace"], name=metadata["name"], uid=metadata["uid"], epoch=epoch_of(spec)),
+        task=task,
+        limits=limits,
+        plan=plan_runs(spec.runs),
+        profile=profile,
+        status=status_from(raw),
+    )
+
+
+def status_from(raw: Mapping[str, Any]) -> api.TaskValidationStatus:
+    """Return the status of an object's JSON; one that does not parse is as none."""
+    try:
+        return api.TaskValidationStatus.model_validate(raw.get("status") or {})
+    except ValidationError:
+        return api.TaskValidationStatus()
+
+
+async def restore(memory: Memory, store: Store) -> None:
+    """Fill a memory with what its object's status tells of earlier work.  ``ArtifactLostError`` when the store lost it."""
+    runs = {run.name: run for run in memory.plan.runs}
+    for entry in memory.status.runs:
+        if entry.name not in runs:
+            continue
+        if entry.faults:
+            memory.faults[entry.name] = tuple(
+                FaultRecord(attempt=fault.attempt, kind=FaultKind(fault.reason), message=fault.message, at=0.0)
+                for fault in entry.faults
+            )
+        if entry.outcome == PENDING or entry.results is None:
+            continue
+        artifact = Artifact(uri=entry.results.uri, sha256=entry.results.sha256, bytes=entry.results.bytes)
+        content = await asyncio.to_thread(store.get, artifact.sha256)
+        memory.outcomes[entry.name] = outcome_of_document(content, artifact)
+    memory.committed = frozenset(memory.outcomes)
+    if memory.outcomes and "@sha256:" in memory.status.image.digest:
+        memory.pinned = memory.status.image.digest
+    memory.platform = memory.status.image.platform
+
+
+def started(memory: Memory) -> float:
+    """Return when the object's first pod was made (epoch seconds), 0 when none was."""
+    return seconds_since_1970(memory.status.started_at)

@@ -1,0 +1,348 @@
+"""One pass over one object: recall, look, decide, act.
+
+The decisions are ``assay.domain.decide``'s; here is only the order of the effects, which is what makes a kill at any
+point harmless: evidence is stored before status speaks of it, status is written before a pod is deleted, and a pod's
+name is known before it is made.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from assay.api import v1alpha1 as api
+from assay.controller import metrics
+from assay.controller.cache import Cache, ObjectView
+from assay.controller.events import Recorder
+from assay.controller.memory import Memory, memory_of, restore, status_from
+from assay.controller.queue import WorkQueue
+from assay.controller.slots import Slots
+from assay.domain.decide import Attempt, Decision, FaultRecord, Knowledge, decide, digest_of, mismatched, pinned_image
+from assay.domain.documents import outcome_document, report_document
+from assay.domain.evidence import fault_of, outcome_of, platform_of
+from assay.domain.manifests import RunSettings, inputs_of, pod_of
+from assay.domain.outcomes import Artifact, FaultKind, OutcomeKind, RunOutcome
+from assay.domain.plan import Run, pod_name
+from assay.domain.pods import PodView, state_of
+from assay.domain.status import refused_status, status_of
+from assay.domain.task import Refusal
+from assay.domain.verdict import Verdict
+from assay.kube.client import PODS, TASK_VALIDATIONS, ApiError, Client
+from assay.kube.evidence import read_evidence
+from assay.kube.pods import ensure_pod, ensure_secrets
+from assay.store.artifacts import ArtifactLostError, Store
+from assay.witness.record import RecordFault
+
+log = logging.getLogger(__name__)
+
+READERS = 8
+MAX_TURNS = 10
+
+
+class NotReadyError(Exception):
+    """The operator has no positive control yet: no run may start."""
+
+
+class Reconciler:
+    """Brings objects to their verdicts, one pass at a time."""
+
+    def __init__(  # noqa: PLR0913 - the collaborators of a pass
+        self,
+        *,
+        client: Client,
+        cache: Cache,
+        queue: WorkQueue[str],
+        slots: Slots,
+        store: Store,
+        recorder: Recorder,
+        template: Mapping[str, Any],
+        script: bytes,
+        infra_retries: int,
+    ) -> None:
+        self._client = client
+        self._cache = cache
+        self._queue = queue
+        self._slots = slots
+        self._store = store
+        self._recorder = recorder
+        self._template = template
+        self._script = script
+        self._infra_retries = infra_retries
+        self._memories: dict[str, Memory] = {}
+        self._readers = asyncio.Semaphore(READERS)
+        self.run_settings: RunSettings | None = None
+
+    async def reconcile(self, uid: str) -> None:
+        """Make one pass over the object; raise to have it tried again later."""
+        view = self._cache.get(uid)
+        if view is None or view.deleting:
+            self._forget(uid)
+            return
+        if view.complete:
+            await self._settle(view)
+            return
+        memory = self._memories.get(uid) or await self._recall(view)
+        if memory is None:
+            return
+        known, decision = await self._absorb_all(view, memory)
+        verdict, report = decision.verdict, None
+        if verdict:
+            report = await self._put(report_document(memory.task.id, verdict, list(memory.outcomes.values())))
+        if self._worth_writing(memory, known, verdict):
+            view = await self._commit(view, memory, known, verdict, report)
+            decision = replace(decision, delete=(*decision.delete, *self._said(memory)))
+        for pod in {pod.uid: pod for pod in decision.delete}.values():
+            await self._delete(pod)
+        if verdict:
+            self._forget(uid)
+            return
+        if not decision.create:
+            self._withdraw(uid)
+        for run, attempt in decision.create:
+            await self._create(view, memory, run, attempt)
+        if decision.wake_at:
+            self._queue.add_at(uid, time.monotonic() + max(0.0, decision.wake_at - time.time()) + 0.1)
+
+    async def _recall(self, view: ObjectView) -> Memory | None:
+        raw = await self._client.get(TASK_VALIDATIONS, view.namespace, view.name)
+        if raw["metadata"]["uid"] != view.uid:
+            return None
+        memory = memory_of(raw)
+        if isinstance(memory, Refusal):
+            await self._refuse(view, raw, memory)
+            return None
+        try:
+            await restore(memory, self._store)
+        except ArtifactLostError as lost:
+            log.warning("%s: stored evidence is gone, the runs are made again: %s", view.name, lost)
+            memory.outcomes.clear()
+            memory.committed, memory.pinned = frozenset(), ""
+        self._memories[view.uid] = memory
+        for pod in self._cache.pods_of(view.uid):
+            if pod.active:
+                self._slots.hold(view.uid, pod.name)
+        return memory
+
+    async def _refuse(self, view: ObjectView, raw: Mapping[str, Any], refusal: Refusal) -> None:
+        status = refused_status(refusal, generation=view.generation, previous=status_from(raw), now=time.time())
+        await self._patch(view, status)
+        metrics.VERDICTS.labels(status.verdict, status.reason).inc()
+        self._recorder.warning(view, "MalformedTask", str(refusal))
+
+    async def _absorb_all(self, view: ObjectView, memory: Memory) -> tuple[Knowledge, Decision]:
+        for _ in range(MAX_TURNS):
+            known = self._known(view, memory)
+            decision = decide(known, infra_retries=self._infra_retries, now=time.time())
+            if not (decision.read or decision.lost or decision.facts):
+                return known, decision
+            for attempt in decision.read:
+                await self._read(view, memory, attempt)
+            for attempt in decision.lost:
+                assert isinstance(attempt.state.kind, FaultKind)
+                self._lose(view, memory, attempt, attempt.state.kind, attempt.state.message)
+            for attempt in decision.facts:
+                await self._take_fact(memory, attempt)
+        raise RuntimeError(f"{view.name}: no decision after {MAX_TURNS} turns")
+
+    def _known(self, view: ObjectView, memory: Memory) -> Knowledge:
+        runs = {run.name: run for run in memory.plan.runs}
+        now = time.time()
+        attempts = [
+            Attempt(run=runs[pod.run], pod=pod, state=state_of(pod, memory.limits, len(memory.task.commands), now))
+            for pod in self._cache.pods_of(view.uid)
+            if pod.run in runs and pod.epoch == memory.owner.epoch
+        ]
+        return Knowledge(
+            task=memory.task,
+            plan=memory.plan,
+            profile=memory.profile,
+            attempts=attempts,
+            outcomes=dict(memory.outcomes),
+            faults=dict(memory.faults),
+            committed=memory.committed,
+            pinned=memory.pinned,
+            suspended=view.suspended,
+        )
+
+    async def _read(self, view: ObjectView, memory: Memory, attempt: Attempt) -> None:
+        pod = attempt.pod
+        try:
+            async with self._readers:
+                record = await read_evidence(self._client, pod.namespace, pod.name)
+                fault = fault_of(record, attempt.state)
+                if fault:
+                    self._lose(view, memory, attempt, fault.kind, fault.message)
+                    return
+                merged = memory.profile.text == "merged"
+                outcome = await asyncio.to_thread(
+                    outcome_of, attempt.run, pod.attempt, memory.task, record, attempt.state, merged=merged
+                )
+                stored = await self._put(record.merged)
+        except RecordFault as broken:
+            self._lose(view, memory, attempt, FaultKind.EVIDENCE_INCOMPLETE, str(broken))
+            return
+        except ApiError as error:
+            if error.status != 404:
+                raise
+            self._lose(view, memory, attempt, FaultKind.POD_VANISHED, str(error))
+            return
+        if not outcome.truncated and stored.sha256 != record.sha256:
+            self._lose(view, memory, attempt, FaultKind.EVIDENCE_INCOMPLETE, "the stored log has another hash")
+            return
+        memory.platform = memory.platform or platform_of(record)
+        await self._keep(view, memory, attempt, replace(outcome, log=stored))
+        metrics.LOG_BYTES.inc(len(record.merged))
+
+    async def _take_fact(self, memory: Memory, attempt: Attempt) -> None:
+        assert isinstance(attempt.state.kind, OutcomeKind)
+        outcome = RunOutcome(
+            run=attempt.run, attempt=attempt.pod.attempt, kind=attempt.state.kind, message=attempt.state.message[:1000]
+        )
+        document = await self._put(outcome_document(outcome))
+        memory.outcomes[attempt.run.name] = replace(outcome, results_artifact=document)
+        metrics.RUNS.labels(outcome.kind).inc()
+
+    async def _keep(self, view: ObjectView, memory: Memory, attempt: Attempt, outcome: RunOutcome) -> None:
+        if mismatched(self._known(view, memory), outcome):
+            message = f"the run used {digest_of(outcome.image_id)}, not the object's image"
+            self._lose(view, memory, attempt, FaultKind.IMAGE_MISMATCH, message)
+            return
+        document = await self._put(outcome_document(outcome))
+        memory.outcomes[attempt.run.name] = replace(outcome, results_artifact=document)
+        if attempt.run == memory.plan.first:
+            memory.pinned = pinned_image(memory.task.image, outcome.image_id)
+        metrics.RUNS.labels(outcome.kind).inc()
+        log.info("%s: %s is %s, exit code %s", view.name, attempt.run.name, outcome.kind, outcome.exit_code)
+
+    def _lose(self, view: ObjectView, memory: Memory, attempt: Attempt, kind: FaultKind, message: str) -> None:
+        name = attempt.run.name
+        fault = FaultRecord(attempt=attempt.pod.attempt, kind=kind, message=message[:300], at=time.time())
+        memory.faults[name] = (*memory.faults.get(name, ()), fault)
+        metrics.ATTEMPTS_LOST.labels(kind).inc()
+        log.warning("%s: attempt %s of %s is lost: %s: %s", view.name, fault.attempt, name, kind, message)
+        self._recorder.warning(view, kind, f"attempt {fault.attempt} of {name} is lost: {message}")
+
+    @staticmethod
+    def _worth_writing(memory: Memory, known: Knowledge, verdict: Verdict | None) -> bool:
+        """Three writes an object: the beginning, the pinned image, the verdict; one more for each fault."""
+        written = memory.status
+        faults = sum(len(entry.faults) for entry in written.runs)
+        pinned = known.plan.first.name in known.outcomes and known.plan.first.name not in known.committed
+        suspended = any(condition.reason == "Suspended" for condition in written.conditions)
+        return bool(
+            verdict
+            or not written.observed_generation
+            or pinned
+            or faults != sum(min(5, len(records)) for records in known.faults.values())
+            or suspended != known.suspended
+        )
+
+    async def _commit(
+        self, view: ObjectView, memory: Memory, known: Knowledge, verdict: Verdict | None, report: Artifact | None
+    ) -> ObjectView:
+        status = status_of(
+            known,
+            generation=view.generation,
+            previous=memory.status,
+            verdict=verdict,
+            report=report,
+            platform=memory.platform,
+            now=time.time(),
+        )
+        first = not memory.status.observed_generation
+        view = await self._patch(view, status)
+        memory.status, memory.committed = status, frozenset(known.outcomes)
+        if verdict:
+            metrics.VERDICTS.labels(verdict.kind, verdict.reason).inc()
+            log.info("%s: %s, %s: %s", view.name, verdict.kind, verdict.reason, verdict.message)
+            self._recorder.normal(view, verdict.reason, f"{verdict.kind}: {verdict.message}")
+        elif first:
+            self._recorder.normal(view, "TaskAccepted", f"{len(known.plan.runs)} runs are planned")
+        return view
+
+    async def _patch(self, view: ObjectView, status: api.TaskValidationStatus) -> ObjectView:
+        """Write a status, on the version of the object that the decision was made on."""
+        patch = {"metadata": {"resourceVersion": str(view.resource_version)}, "status": api.to_wire(status)}
+        try:
+            raw = await self._client.patch_status(TASK_VALIDATIONS, view.namespace, view.name, patch)
+        except ApiError as error:
+            if error.status == 404:
+                self._cache.drop_object(view.uid)
+            if error.status == 409:
+                self._cache.see_object(await self._client.get(TASK_VALIDATIONS, view.namespace, view.name))
+            raise
+        return self._cache.see_object(raw)
+
+    def _said(self, memory: Memory) -> list[PodView]:
+        return [pod for pod in self._cache.pods_of(memory.owner.uid) if pod.run in memory.committed]
+
+    async def _create(self, view: ObjectView, memory: Memory, run: Run, attempt: int) -> None:
+        if self.run_settings is None:
+            raise NotReadyError("no address that the operator reaches can serve as the control of isolation")
+        name = pod_name(uid=view.uid, epoch=memory.owner.epoch, run=run.name, attempt=attempt)
+        if not self._slots.take(view.uid, name, priority=view.priority, since=view.created):
+            return
+        try:
+            if memory.inputs is None:
+                memory.inputs = inputs_of(memory.task, memory.owner, self._script)
+            if not memory.inputs_written:
+                await ensure_secrets(self._client, memory.inputs.secrets)
+                memory.inputs_written = True
+                memory.inputs = replace(memory.inputs, secrets=())
+            pod = pod_of(
+                run,
+                attempt,
+                owner=memory.owner,
+                task=memory.task,
+                limits=memory.limits,
+                files=memory.inputs.files,
+                image=memory.pinned or memory.task.image,
+                template=self._template,
+                settings=self.run_settings,
+            )
+            self._cache.see_pod(await ensure_pod(self._client, pod))
+        except BaseException:
+            self._slots.free(name)
+            raise
+        metrics.PODS_CREATED.inc()
+
+    async def _delete(self, pod: PodView) -> None:
+        await self._client.delete(PODS, pod.namespace, pod.name, uid=pod.uid, grace=1)
+        self._cache.drop_pod(pod.uid)
+        self.call_next(pod.name)
+
+    async def _settle(self, view: ObjectView) -> None:
+        """A verdict is final: delete what pods are left, and follow the generation."""
+        self._forget(view.uid)
+        for pod in self._cache.pods_of(view.uid):
+            await self._delete(pod)
+        if view.observed != view.generation:
+            patch = {
+                "metadata": {"resourceVersion": str(view.resource_version)},
+                "status": {"observedGeneration": view.generation},
+            }
+            self._cache.see_object(await self._client.patch_status(TASK_VALIDATIONS, view.namespace, view.name, patch))
+
+    def call_next(self, pod_name_: str) -> None:
+        """Give back a pod's place and look at the object that waits for one."""
+        waiting = self._slots.free(pod_name_)
+        if waiting:
+            self._queue.add(waiting)
+
+    def _withdraw(self, uid: str) -> None:
+        self._slots.forget(uid)
+        waiting = self._slots.next()
+        if waiting:
+            self._queue.add(waiting)
+
+    def _forget(self, uid: str) -> None:
+        self._memories.pop(uid, None)
+        self._withdraw(uid)
+        self._queue.forget(uid)
+
+    async def _put(self, content: bytes) -> Artifact:
+        return await asyncio.to_thread(self._store.put, content)

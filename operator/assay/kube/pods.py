@@ -1,0 +1,43 @@
+"""Make the pods and Secrets of an object, idempotently."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from assay.domain.manifests import Manifest
+from assay.kube.client import PODS, SECRETS, ApiError, Client, Kind
+
+
+class ForeignObjectError(Exception):
+    """An object of the name exists and belongs to somebody else; nothing was changed."""
+
+
+async def ensure_secrets(client: Client, secrets: Sequence[Manifest]) -> None:
+    """Create the Secrets that are not there yet; their names are derived from the owner and what they hold."""
+    for secret in secrets:
+        try:
+            await client.create(SECRETS, secret["metadata"]["namespace"], secret)
+        except ApiError as error:
+            if error.status != 409:
+                raise
+
+
+async def ensure_pod(client: Client, pod: Manifest) -> Mapping[str, Any]:
+    """Create a pod, or return the one of the name that an earlier pass made."""
+    return await _ensure(client, PODS, pod)
+
+
+async def _ensure(client: Client, kind: Kind, manifest: Manifest) -> Mapping[str, Any]:
+    namespace, name = manifest["metadata"]["namespace"], manifest["metadata"]["name"]
+    try:
+        return await client.create(kind, namespace, manifest)
+    except ApiError as error:
+        if error.status != 409:
+            raise
+    present = await client.get(kind, namespace, name)
+    wanted = manifest["metadata"]["ownerReferences"][0]["uid"]
+    owners = [owner["uid"] for owner in present["metadata"].get("ownerReferences") or ()]
+    if wanted not in owners:
+        raise ForeignObjectError(f"{kind.plural} {namespace}/{name} exists and is not owned by {wanted}")
+    return present
