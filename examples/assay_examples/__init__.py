@@ -1,0 +1,1 @@
+"""Builds the example tasks: recipes in, images and manifests out, and what direct execution of the same trees gives."""
