@@ -137,6 +137,7 @@ def test_a_cut_target_whose_candidates_disagree_does_not_pass() -> None:
     verdict = verdict_of(make_task(f2p=["t[a"]), outcomes, PROFILES["swebench-v5"])
 
     assert verdict.reason is Reason.TARGET_TESTS_FAIL_PATCHED
+    assert dict(verdict.tests.excluded)["t[a"].endswith("unpatched 2/2 failed; patched 2/2 absent")
 
 
 def test_a_cut_name_is_just_missing_under_other_profiles() -> None:

@@ -38,6 +38,14 @@ def test_an_undeclared_list_makes_any_failure_after_a_pass_a_regression() -> Non
     assert verdict.message == "1 test passed without the reference patch and did not pass with it: p"
 
 
+@pytest.mark.parametrize("line", ["PFP FF", "PPP FP", "P.P FF"])
+def test_a_flaky_test_is_no_regression(line: str) -> None:
+    verdict = judged({"p": line})
+
+    assert verdict.kind is VerdictKind.VALID
+    assert [name for name, _ in verdict.tests.flaky] == ["p"]
+
+
 @pytest.mark.parametrize("after", ["SS", ".."])
 def test_an_undeclared_test_that_is_skipped_or_gone_after_is_excluded(after: str) -> None:
     verdict = judged({"p": f"PPP {after}"})

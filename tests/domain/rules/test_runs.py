@@ -111,9 +111,10 @@ def test_a_killed_child_of_a_patched_run_is_out_of_memory_even_when_the_runner_l
     assert judged("patched-1", oom_kills=1).reason is Reason.OUT_OF_MEMORY
 
 
-def test_a_pristine_run_cut_by_a_limit_costs_its_one_fact_alone() -> None:
+@pytest.mark.parametrize("kind", [OutcomeKind.TEST_TIMEOUT, OutcomeKind.SETUP_FAILED, OutcomeKind.PARSE_FAILED])
+def test_a_pristine_run_that_failed_costs_its_one_fact_alone(kind: OutcomeKind) -> None:
     runs = make_runs({"target": "FFF PP PP", "old": "PPP PP PP"})
-    runs = changed(runs, "pristine-1", "pristine-2", kind=OutcomeKind.TEST_TIMEOUT, results={})
+    runs = changed(runs, "pristine-1", "pristine-2", kind=kind, results={})
 
     verdict = verdict_of(make_task(), runs, STRICT)
 
@@ -151,6 +152,13 @@ def test_an_unpatched_run_that_leaves_others_untold_at_its_deadline_is_a_timeout
     runs = changed(make_runs(tests), "unpatched-1", "unpatched-2", "unpatched-3", kind=OutcomeKind.TEST_TIMEOUT)
 
     assert verdict_of(make_task(f2p=f2p), runs, STRICT).reason is Reason.TEST_TIMEOUT
+
+
+def test_a_loop_that_floods_the_log_until_the_deadline_is_a_timeout() -> None:
+    runs = make_runs({"target": "... PP", "old": "PPP PP"})
+    runs = changed(runs, "unpatched-1", kind=OutcomeKind.TEST_TIMEOUT, truncated=True)
+
+    assert verdict_of(make_task(f2p=["target"]), runs, STRICT).reason is Reason.TEST_TIMEOUT
 
 
 def test_no_result_in_any_patched_run_is_not_a_failure_of_every_test() -> None:
