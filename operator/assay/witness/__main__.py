@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from assay.witness.channels import AlreadyMade, make_channels
+from assay.witness.channels import AlreadyMadeError, make_channels
 
 
 def main() -> int:
@@ -16,7 +16,7 @@ def main() -> int:
     restarted = False
     try:
         make_channels(folder, private)
-    except AlreadyMade:
+    except AlreadyMadeError:
         restarted = True
     from assay.witness.life import live, live_again  # noqa: PLC0415  (the FIFOs come first)
 

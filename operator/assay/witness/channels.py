@@ -16,7 +16,7 @@ PIPE_BYTES = 262144
 F_SETPIPE_SZ = 1031
 
 
-class AlreadyMade(Exception):
+class AlreadyMadeError(Exception):
     """The FIFOs were made before: this process is a restarted witness, and the run's record is lost."""
 
 
@@ -44,20 +44,20 @@ class Channels:
         """Unlink the FIFOs: both sides hold them open, and the task's commands shall not find them by name."""
         for name in NAMES:
             try:
-                os.unlink(f"{self.folder}/{name}")
+                os.unlink(f"{self.folder}/{name}")  # noqa: PTH108  (pathlib is slow to import)
             except OSError:
                 continue
 
 
 def make_channels(folder: str, private: str) -> None:
-    """Make the FIFOs in ``folder``, writable for every user; raise :class:`AlreadyMade` when any trace is found."""
+    """Make the FIFOs in ``folder``, writable for every user; raise :class:`AlreadyMadeError` when any trace is found."""
     previous = os.umask(0)
     try:
         os.close(os.open(f"{private}/started", os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         for name in NAMES:
             os.mkfifo(f"{folder}/{name}", 0o666)
     except FileExistsError as error:
-        raise AlreadyMade(str(error)) from error
+        raise AlreadyMadeError(str(error)) from error
     finally:
         os.umask(previous)
 

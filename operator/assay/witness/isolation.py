@@ -30,7 +30,7 @@ _NO_IPV6_ERRORS = frozenset({errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL})
 Target = tuple[str, int]
 
 
-class GateRefused(Exception):
+class GateError(Exception):
     """Isolation was not proven: nothing of the task may run.  ``still_open`` names the targets last seen not shut."""
 
     def __init__(self, why: str, still_open: tuple[str, ...] = (), rounds: int = 0) -> None:
@@ -143,12 +143,12 @@ class Gate:
 def pass_gate(targets: tuple[Target, ...], seconds: float) -> Gate:
     """Return once two rounds in a row, at least 100 ms apart, found every target shut.
 
-    Raises :class:`GateRefused` when there is nothing to probe, when the positive control fails, or after ``seconds``.
+    Raises :class:`GateError` when there is nothing to probe, when the positive control fails, or after ``seconds``.
     """
     if not targets:
-        raise GateRefused("no isolation targets given")
+        raise GateError("no isolation targets given")
     if not sees_an_open_door():
-        raise GateRefused("positive control failed: the probe does not see an open port on the loopback")
+        raise GateError("positive control failed: the probe does not see an open port on the loopback")
     begun = time.monotonic()
     rounds = shut_in_a_row = 0
     opened_at_first = False
@@ -162,7 +162,7 @@ def pass_gate(targets: tuple[Target, ...], seconds: float) -> Gate:
         if shut_in_a_row == 2:
             return Gate(rounds, passed, opened_at_first=opened_at_first)
         if passed >= seconds:
-            raise GateRefused("targets are not shut", not_shut, rounds)
+            raise GateError("targets are not shut", not_shut, rounds)
         time.sleep(ROUND_GAP_SECONDS)
 
 

@@ -9,7 +9,7 @@ from types import FrameType
 
 from assay.witness.channels import Channels
 from assay.witness.frames import Printer, canonical_json
-from assay.witness.isolation import GateRefused, Target, parse_targets, pass_gate
+from assay.witness.isolation import GateError, Target, parse_targets, pass_gate
 from assay.witness.recording import Recording
 from assay.witness.session import Session, private_copy
 
@@ -49,7 +49,7 @@ def live(folder: str, private: str, environment: Mapping[str, str]) -> int:
     try:
         targets = _targets(environment)
         gate = pass_gate(targets, float(environment.get("ASSAY_GATE_SECONDS", "30")))
-    except GateRefused as refusal:
+    except GateError as refusal:
         return _refuse(refusal, printer, private)
     channels = Channels(folder)
     with private_copy(private) as store:
@@ -85,10 +85,10 @@ def _targets(environment: Mapping[str, str]) -> tuple[Target, ...]:
     try:
         return parse_targets(environment.get("ASSAY_ISOLATION_TARGETS", ""))
     except ValueError as error:
-        raise GateRefused(str(error)) from error
+        raise GateError(str(error)) from error
 
 
-def _refuse(refusal: GateRefused, printer: Printer, private: str) -> int:
+def _refuse(refusal: GateError, printer: Printer, private: str) -> int:
     note = canonical_json({"why": refusal.why, "open": refusal.still_open, "rounds": refusal.rounds})
     with open(f"{private}/refused", "wb") as kept:  # noqa: PTH123  (pathlib is slow to import)
         kept.write(note)

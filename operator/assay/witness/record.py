@@ -28,7 +28,7 @@ MOST_PIECES = 8 << 20
 _INFLATE_BYTES = 1 << 20
 
 
-class RecordFault(Exception):
+class RecordFault(Exception):  # noqa: N818  (a fault of the infrastructure, in the words of outcomes.py)
     """The log holds no record that can be believed.
 
     ``incomplete``: the record's end is not there, so that reading the log again later may help; otherwise the log
@@ -172,7 +172,13 @@ def read_record(log: bytes, *, largest: int = LARGEST_MERGED) -> Record:
 
     Text before the record (the live echo) is skipped.  At most ``largest`` bytes of output are accepted.
     """
-    lines = _frames(log)
+    try:
+        return _read(_frames(log), largest)
+    except (KeyError, TypeError) as error:
+        raise RecordFault(f"the header lacks something: {error}") from error
+
+
+def _read(lines: _Frames, largest: int) -> Record:
     seal = lines.seal
     header = _header(lines.header, seal)
     stored = header["stored"]

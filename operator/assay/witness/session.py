@@ -148,4 +148,4 @@ class Session:
 
 def private_copy(folder: str) -> IO[bytes]:
     """Return the file that takes the compressed bytes."""
-    return open(f"{folder}/record", "w+b")  # noqa: PTH123, SIM115  (pathlib costs a tenth of the start-up time)
+    return open(f"{folder}/record", "w+b")  # noqa: PTH123  (pathlib is slow to import)
