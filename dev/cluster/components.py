@@ -1,7 +1,4 @@
-"""The long-running programs of a cluster and their command lines, in the two stages in which they start.
-
-The second stage needs an API server that answers; all within a stage start together.
-"""
+"""The long-running programs of a cluster and their command lines, in the stages in which they start."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -23,18 +20,25 @@ class Component:
     environment: Mapping[str, str] = field(default_factory=dict)
 
 
-def stages(plan: Plan) -> tuple[tuple[Component, ...], tuple[Component, ...]]:
-    """What starts first, and what starts when the API server answers."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stages:
+    """The components by what they need; all of a stage start together."""
+
+    foundation: tuple[Component, ...]
+    with_api: tuple[Component, ...]
+    with_node: tuple[Component, ...] = ()
+
+
+def stages(plan: Plan) -> Stages:
+    """What starts at once, what starts when the API server answers, and what starts when the Node object is there."""
     control = (_controller_manager(plan), _scheduler(plan))
     if plan.profile is Profile.SIMULATED:
-        return (_etcd(plan), _api_server(plan)), (*control, _kwok(plan))
-    node = (_kubelet(plan), _kube_proxy(plan), *((_kube_router(plan),) if plan.enforce else ()))
-    return (_etcd(plan), _containerd(plan), _registry(plan), _api_server(plan)), (*control, *node)
-
-
-def names(plan: Plan) -> tuple[str, ...]:
-    """The names of all components of this cluster."""
-    return tuple(component.name for stage in stages(plan) for component in stage)
+        return Stages(foundation=(_etcd(plan), _api_server(plan)), with_api=(*control, _kwok(plan)))
+    return Stages(
+        foundation=(_etcd(plan), _containerd(plan), _registry(plan), _api_server(plan)),
+        with_api=(*control, _kubelet(plan), _kube_proxy(plan)),
+        with_node=(_kube_router(plan),) if plan.enforce else (),
+    )
 
 
 def _etcd(plan: Plan) -> Component:
@@ -169,7 +173,7 @@ def _kube_proxy(plan: Plan) -> Component:
 
 
 def _kube_router(plan: Plan) -> Component:
-    """Only the firewall: it is what enforces NetworkPolicies."""
+    """Only the firewall: it is what enforces NetworkPolicies. It ends at once where its Node object is not there yet."""
     return Component(
         name="kube-router",
         command=(

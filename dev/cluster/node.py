@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from binaries import path_of
@@ -41,15 +42,19 @@ class Node:
 
     def run(self) -> None:
         """Start everything and watch it for ever."""
-        first, second = stages(self._plan)
-        self._start(first)
+        planned = stages(self._plan)
+        self._start(planned.foundation)
         if self._plan.profile is Profile.NODE:
-            self._wait_for_containerd()
+            self._wait_until(lambda: _accepts(CONTAINERD_SOCKET))
             self._import_pause_image()
-        self._wait_for_api()
-        self._start(second)
+        api = Api(self._plan, address="127.0.0.1")
+        self._wait_until(api.answers)
+        self._start(planned.with_api)
         if self._plan.profile is Profile.SIMULATED:
             self._create_simulated_nodes()
+        if planned.with_node:
+            self._wait_until(lambda: api.get(f"/api/v1/nodes/{NODE_NAME}") is not None)
+            self._start(planned.with_node)
         while True:
             self._bury(*os.wait())
 
@@ -66,13 +71,8 @@ class Node:
                 )
             self._running[process.pid] = component.name
 
-    def _wait_for_containerd(self) -> None:
-        while not _accepts(CONTAINERD_SOCKET):
-            self._tick()
-
-    def _wait_for_api(self) -> None:
-        api = Api(self._plan, address="127.0.0.1")
-        while not api.answers():
+    def _wait_until(self, condition: Callable[[], bool]) -> None:
+        while not condition():
             self._tick()
 
     def _import_pause_image(self) -> None:

@@ -15,6 +15,7 @@ import socket
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import cgroups
@@ -67,7 +68,8 @@ class Supervisor:
     def end(self) -> None:
         """Kill every process of the cluster and wait until the last one is gone."""
         if self._node is not None:
-            signal.pidfd_send_signal(self._node, signal.SIGKILL)
+            with suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._node, signal.SIGKILL)
             select.select([self._node], [], [], 30)
         if self._namespaces is not None:
             self._namespaces.kill()
