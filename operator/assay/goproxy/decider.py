@@ -120,7 +120,7 @@ class Decider:
         if request.database not in self._settings.databases:
             return Decision(status=404, why="this checksum database is not served here")
         if request.kind is Kind.SUMDB_SUPPORTED:
-            return Decision(status=200, body=b"")
+            return Decision(status=200, body=b"ok\n")
         if request.kind is Kind.SUMDB_LOOKUP:
             objection = await self._objection(record, request.module, request.version)
             if objection is not None:

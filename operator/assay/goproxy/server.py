@@ -13,7 +13,8 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from aiohttp import http_parser, web
+from aiohttp import HttpVersion10, HttpVersion11, http_parser, web
+from aiohttp.http_exceptions import HttpProcessingError
 
 from assay.domain.goproxy.records import normal_address
 from assay.domain.goproxy.targets import Kind
@@ -28,6 +29,7 @@ from assay.goproxy.upstream import Upstream
 
 logger = logging.getLogger(__name__)
 _CHUNK = 1 << 18
+_GRACE_SECONDS = 10.0
 _SERVER = "assay-goproxy"
 
 
@@ -46,8 +48,8 @@ class Gateway:
         peer = _peer_of(request)
         with self.metrics.in_flight.track_inprogress():
             async with AsyncExitStack() as stack:
-                if request.method in {"GET", "HEAD"} and _has_body(request):
-                    decision = Decision(status=400, why="a request has no body here", close=True)
+                if request.method in {"GET", "HEAD"} and _is_doubtful(request):
+                    decision = Decision(status=400, why="a request is HTTP/1.x and has no body here", close=True)
                 else:
                     decision = await self._decider.decide(request.method, request.raw_path, peer, stack)
                 response, sent = await self._send(request, decision)
@@ -120,9 +122,11 @@ def _peer_of(request: web.BaseRequest) -> str:
     return normal_address(str(name[0])) if name else ""
 
 
-def _has_body(request: web.BaseRequest) -> bool:
+def _is_doubtful(request: web.BaseRequest) -> bool:
+    """Say whether the request has a body or is of a version that frames messages in another way."""
     headers = request.headers
-    return "Transfer-Encoding" in headers or headers.get("Content-Length", "0").strip() != "0"
+    framed = "Transfer-Encoding" in headers or headers.get("Content-Length", "0").strip() != "0"
+    return framed or request.version not in {HttpVersion10, HttpVersion11}
 
 
 def _close_if(response: web.StreamResponse, request: web.BaseRequest, decision: Decision) -> None:
@@ -163,9 +167,8 @@ async def running(settings: Settings, policies: PolicySource, upstream: Upstream
     """Listen until the context ends; then finish what is being sent (at most 10 seconds) and close."""
     assert_c_parser()
     gateway = Gateway(settings, policies, upstream)
-    protocol = web.ServerRunner(
-        web.Server(gateway.handle, access_log=None, keepalive_timeout=75.0), handle_signals=False
-    )
+    server = web.Server(gateway.handle, access_log=None, keepalive_timeout=75.0, logger=_http_logger())
+    protocol = web.ServerRunner(server, handle_signals=False, shutdown_timeout=_GRACE_SECONDS)
     health = web.AppRunner(health_app(gateway), access_log=None, handle_signals=False)
     try:
         port = await _listen(protocol, settings.host, settings.port)
@@ -178,9 +181,24 @@ async def running(settings: Settings, policies: PolicySource, upstream: Upstream
         await gateway.library.close()
 
 
+def _http_logger() -> logging.Logger:
+    """Return the logger of aiohttp's server side, which would otherwise write request lines, tokens and all."""
+    http_logger = logging.getLogger(f"{__name__}.http")
+    http_logger.addFilter(_without_client_bytes)
+    return http_logger
+
+
+def _without_client_bytes(record: logging.LogRecord) -> bool:
+    error = record.exc_info[1] if record.exc_info else None
+    if isinstance(error, HttpProcessingError):
+        record.msg, record.args, record.exc_info = "malformed HTTP was refused: %s", (type(error).__name__,), None
+        record.levelno, record.levelname = logging.INFO, "INFO"
+    return True
+
+
 async def _listen(runner: web.AppRunner | web.ServerRunner, host: str, port: int) -> int:
     await runner.setup()
-    site = web.TCPSite(runner, host, port, shutdown_timeout=10.0, backlog=1024)
+    site = web.TCPSite(runner, host, port, backlog=1024)
     await site.start()
     return int(runner.addresses[0][1])
 
