@@ -70,6 +70,11 @@ class Plan:
         return f"assay{self.slot}"
 
     @property
+    def slot_name(self) -> str:
+        """What is claimed on the machine for as long as the slot is in use."""
+        return slot_name(self.slot)
+
+    @property
     def cgroup(self) -> str:
         """The cgroup of all pods, in each hierarchy."""
         return self.layout.identity
@@ -78,6 +83,11 @@ class Plan:
         """Keep the plan in the cluster's directory."""
         content = asdict(self) | {"profile": str(self.profile)}
         self.layout.plan.write_text(json.dumps(content, indent=2))
+
+
+def slot_name(slot: int) -> str:
+    """The name by which a slot is claimed on the whole machine."""
+    return f"assay-cluster-slot-{slot}"
 
 
 def read_plan(layout: Layout) -> Plan | None:

@@ -6,10 +6,12 @@ Right after a cluster's end and for what a killed supervisor left; doing it twic
 import shutil
 import subprocess
 import time
+from contextlib import nullcontext
 from pathlib import Path
 
 import cgroups
 from layout import Layout
+from locks import claim
 from plan import Plan, read_plan
 from progress import Failure
 
@@ -21,7 +23,7 @@ def remove_remains(layout: Layout, *, keep_logs: bool = False) -> None:
         left = cgroups.remove(plan.cgroup)
         if left:
             raise Failure(f"processes of cluster {layout.name!r} are still there: see {left[0]}/**/cgroup.procs")
-        _remove_link(plan)
+        _remove_link(plan)  # after the cgroups: its peer is in the network namespace of those processes
     if keep_logs:
         _remove_files(layout.data)
     else:
@@ -29,10 +31,16 @@ def remove_remains(layout: Layout, *, keep_logs: bool = False) -> None:
 
 
 def _remove_link(plan: Plan) -> None:
-    """The pair vanishes with the node's network namespace too, but only some time after it."""
-    if not Path(f"/sys/class/net/{plan.link}").exists():
-        return
-    subprocess.run(("ip", "link", "delete", plan.link), capture_output=True, check=False)
+    """Remove the link of a dead supervisor, unless a living one has taken the slot, and with it the name, since then."""
+    with claim(plan.slot_name) or nullcontext() as slot:
+        if slot is not None:
+            delete_link(plan)
+
+
+def delete_link(plan: Plan) -> None:
+    """Delete the veth pair: by itself it vanishes with the node's network namespace, but only some time after it."""
+    if Path(f"/sys/class/net/{plan.link}").exists():
+        subprocess.run(("ip", "link", "delete", plan.link), capture_output=True, check=False)
 
 
 def _remove_files(root: Path) -> None:

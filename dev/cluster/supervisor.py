@@ -25,10 +25,10 @@ from layout import SOURCE, Layout
 from locks import claim, hold
 from pause_image import write_pause_image
 from pki import make_pki
-from plan import SLOTS, Plan, Profile
+from plan import SLOTS, Plan, Profile, slot_name
 from probes import Api, first_unready
 from progress import Failure
-from remains import remove_remains
+from remains import delete_link, remove_remains
 from simulation import write_simulation
 from state import Phase, Status
 
@@ -74,6 +74,7 @@ class Supervisor:
         if self._namespaces is not None:
             self._namespaces.kill()
             self._namespaces.wait()
+            delete_link(self._plan)
 
     def _prepare(self) -> None:
         layout = self._layout
@@ -118,7 +119,7 @@ class Supervisor:
 
     def _make_link(self, process: int) -> None:
         link = self._plan.link
-        subprocess.run(("ip", "link", "delete", link), capture_output=True, check=False)
+        delete_link(self._plan)  # one that a killed supervisor left
         commands = (
             f"link add {link} type veth peer name eth0 netns {process}",
             f"address add {self._plan.host_address}/30 dev {link}",
@@ -175,7 +176,7 @@ class ComponentFailure(Failure):
 
 def _claim_slot() -> tuple[int, socket.socket]:
     for slot in range(SLOTS):
-        claimed = claim(f"assay-cluster-slot-{slot}")
+        claimed = claim(slot_name(slot))
         if claimed is not None:
             return slot, claimed
     raise Failure(f"all {SLOTS} address slots of this machine are taken")
