@@ -7,11 +7,10 @@ before any pod exists, so that a malformed one is refused with a sentence.
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
-HEADER = re.compile(rb"^diff --git (.+)$", re.MULTILINE)
-TARGETS = re.compile(rb"^(?:\+\+\+ |--- |rename to |rename from |copy to |copy from )(.+)$", re.MULTILINE)
 HUNK = re.compile(rb"^@@ -([0-9]+)(?:,([0-9]+))? \+([0-9]+)(?:,([0-9]+))? @@")
-SYMLINK = re.compile(rb"^(?:new file mode|new mode) 120000$", re.MULTILINE)
+SYMLINK = re.compile(rb"(?:new file mode|new mode|index [0-9a-f]+\.\.[0-9a-f]+) 120000\r?")
 ESCAPES = {
     b"n": b"\n",
     b"t": b"\t",
@@ -32,7 +31,7 @@ def unquoted(path: bytes) -> bytes:
 
     def plain(found: re.Match[bytes]) -> bytes:
         code = found.group(1)
-        return bytes([int(code, 8) & 0xFF]) if code[:1].isdigit() else ESCAPES.get(code, code)
+        return bytes([int(code, 8) & 0xFF]) if len(code) == 3 else ESCAPES.get(code, code)
 
     return re.sub(rb"\\([0-7]{3}|.)", plain, path[1:-1])
 
@@ -73,15 +72,14 @@ def fault_of_patch(patch: bytes) -> str:
     """Return why a patch is refused, as a sentence without its subject; empty when it is not."""
     if not patch.strip():
         return ""
-    lines = header_lines(patch)
-    if not any(line.startswith((b"diff --git ", b"--- ")) for line in lines):
-        return "is not a git diff: it has no 'diff --git' or '---' line"
+    if not _has_file_header(header_lines(patch)):
+        return "is not a git diff: it has neither a 'diff --git' line nor a '---' line before a '+++' line"
     for path in paths_of(patch):
         if path.startswith(b"/"):
             return f"names the absolute path {_shown(path)}"
         if b".." in path.split(b"/"):
             return f"names {_shown(path)}, which is outside of the work tree"
-        if path.split(b"/")[0].lower() == b".git":
+        if b".git" in path.lower().split(b"/"):
             return f"names {_shown(path)}, which is inside of .git"
     target = _escaping_symlink(patch)
     if target:
@@ -103,24 +101,36 @@ def _without_prefix(path: bytes) -> bytes:
     return path[2:] if path[:2] in (b"a/", b"b/") else path
 
 
+def _has_file_header(lines: list[bytes]) -> bool:
+    pairs = pairwise(lines)
+    return any(line.startswith(b"diff --git ") for line in lines) or any(
+        old.startswith(b"--- ") and new.startswith(b"+++ ") for old, new in pairs
+    )
+
+
 def _escaping_symlink(patch: bytes) -> bytes:
-    """Return the target of a new symbolic link that leaves the work tree; empty when there is none."""
+    """Return the target of a new or changed symbolic link that leaves the work tree; empty when there is none."""
     for part in re.split(rb"(?m)^(?=diff --git )", patch):
-        if not SYMLINK.search(part):
+        lines = header_lines(part)
+        if not any(SYMLINK.fullmatch(line) for line in lines):
             continue
-        paths = paths_of(part)
-        found = re.search(rb"^@@ .*@@.*\n(?:-.*\n)*\+(.+)$", part, re.MULTILINE)
-        if not paths or not found:
+        paths = paths_of(b"\n".join(line for line in lines if line.startswith(b"+++ ")))
+        added = re.search(rb"^@@ .*\n(?:[-\\].*\n)*\+(.+)$", part, re.MULTILINE)
+        if not paths or not added:
             continue
-        target = found.group(1)
-        depth = paths[0].count(b"/")
-        for step in target.split(b"/"):
-            depth += -1 if step == b".." else (step not in (b"", b"."))
-            if depth < 0:
-                return target
-        if target.startswith(b"/"):
-            return target
+        if _leaves(paths[0], added.group(1)):
+            return added.group(1)
     return b""
+
+
+def _leaves(path: bytes, target: bytes) -> bool:
+    """Whether a link at a path of the work tree points out of it."""
+    depth = path.count(b"/")
+    for step in target.split(b"/"):
+        depth += -1 if step == b".." else (step not in (b"", b"."))
+        if depth < 0:
+            return True
+    return target.startswith(b"/")
 
 
 def _shown(path: bytes) -> str:

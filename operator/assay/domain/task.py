@@ -7,8 +7,8 @@ cannot be a task is a ``Refusal`` that names the field.
 from __future__ import annotations
 
 import base64
-import binascii
 import re
+from collections import Counter
 from dataclasses import dataclass
 
 from assay.api import v1alpha1
@@ -16,11 +16,14 @@ from assay.domain.logs import is_dialect, nearest_dialects
 from assay.domain.patches import fault_of_patch
 
 IMAGE = re.compile(
-    r"(?:(?:[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?|\[[0-9a-fA-F:]+\])(?::[0-9]+)?/)?"
+    r"(?:(?=localhost/|[^/]*[.:])(?:[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?|\[[0-9a-fA-F:]+\])(?::[0-9]+)?/)?"
     r"[a-z0-9]+(?:(?:\.|__?|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:\.|__?|-+)[a-z0-9]+)*)*"
     r"(?::[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(?:@sha256:[0-9a-f]{64})?"
 )
-"""Grammar of an image reference (the distribution project's, SHA-256 digests only)."""
+"""Grammar of an image reference (the distribution project's, SHA-256 digests only; a host has a dot or a port)."""
+
+MAX_DEADLINE = 30 * 24 * 3600
+"""Longest deadline of a stage in seconds; the sum over all commands fits a pod's own deadline (32 bits)."""
 
 DURATION = re.compile(r"(?:([0-9]+)h)?(?:([0-9]+)m)?(?:([0-9]+)s)?")
 QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]+)?)(m|k|Ki|M|Mi|G|Gi|T|Ti)?")
@@ -91,13 +94,18 @@ def limits_of(spec: v1alpha1.TaskValidationSpec) -> Limits | Refusal:
     seconds = {}
     for stage in ("queue", "pull", "setup", "test"):
         seconds[stage] = seconds_of(getattr(spec.timeouts, stage))
-        if seconds[stage] <= 0:
-            return Refusal(field=f"spec.timeouts.{stage}", why="must be a duration above zero, for example 10m")
-    for name in ("cpu", "memory", "ephemeral_storage"):
-        if quantity_of(getattr(spec.resources, name)) <= 0:
-            return Refusal(
-                field=f"spec.resources.{name}", why="must be a Kubernetes quantity above zero, for example 2Gi"
-            )
+        if not 0 < seconds[stage] <= MAX_DEADLINE:
+            why = "must be a duration above zero and of at most 720h, for example 10m"
+            return Refusal(field=f"spec.timeouts.{stage}", why=why)
+    quantities = {
+        "cpu": spec.resources.cpu,
+        "memory": spec.resources.memory,
+        "ephemeralStorage": spec.resources.ephemeral_storage,
+    }
+    for name, quantity in quantities.items():
+        if quantity_of(quantity) <= 0:
+            why = "must be a Kubernetes quantity above zero, for example 2Gi"
+            return Refusal(field=f"spec.resources.{name}", why=why)
     return Limits(
         **seconds,
         cpu=spec.resources.cpu,
@@ -138,16 +146,24 @@ def task_from_spec(task: v1alpha1.Task) -> Task | Refusal:
 
 
 def _patch_bytes(field: str, text: str | None, encoded: str | None) -> bytes | Refusal:
+    """Return a patch's bytes, none for a blank one, or why it is refused."""
+    if encoded is not None and text is not None:
+        return Refusal(field=f"spec.task.{field}Base64", why=f"excludes {field}; give one of the two")
     if encoded is not None:
         field += "Base64"
-        try:
-            content = base64.b64decode(encoded, validate=False)
-        except binascii.Error as error:
-            return Refusal(field=f"spec.task.{field}", why=f"is not base64: {error}")
-    else:
-        content = (text or "").encode("utf-8", "surrogateescape")
+    try:
+        content = (text or "").encode() if encoded is None else _decoded(encoded)
+    except ValueError as error:
+        return Refusal(field=f"spec.task.{field}", why=f"is not base64: {error}")
     fault = fault_of_patch(content)
-    return Refusal(field=f"spec.task.{field}", why=fault) if fault else content
+    if fault:
+        return Refusal(field=f"spec.task.{field}", why=fault)
+    return content if content.strip() else b""
+
+
+def _decoded(encoded: str) -> bytes:
+    """Decode base64 that may be wrapped into lines; ValueError for anything else."""
+    return base64.b64decode("".join(encoded.split()).encode("ascii", "replace"), validate=True)
 
 
 def _refusal_of_tests(tests: v1alpha1.Tests) -> Refusal | None:
@@ -157,7 +173,7 @@ def _refusal_of_tests(tests: v1alpha1.Tests) -> Refusal | None:
         near = ", ".join(nearest_dialects(tests.parser))
         return Refusal(field="spec.task.tests.parser", why=f"unknown parser {tests.parser!r}; nearest: {near}")
     for field, names in (("failToPass", tests.fail_to_pass), ("passToPass", tests.pass_to_pass)):
-        twice = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
+        twice = sorted(name for name, count in Counter(names).items() if count > 1)
         if twice:
             return Refusal(field=f"spec.task.tests.{field}", why=f"lists {twice[0]!r} twice")
     both = sorted(set(tests.fail_to_pass) & set(tests.pass_to_pass))
