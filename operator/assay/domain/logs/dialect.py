@@ -1,5 +1,6 @@
 """What a dialect is: a name of the public tables, bound to a grammar."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -9,6 +10,17 @@ class Grammar(Protocol):
 
     def results_of(self, text: str) -> dict[str, str]:
         """The results in the text; raises `UnreadableError` where the reference cannot read it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """A grammar without options: one function of the log; its module is the family."""
+
+    reader: Callable[[str], dict[str, str]]
+
+    def results_of(self, text: str) -> dict[str, str]:
+        """What the function finds."""
+        return self.reader(text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +36,8 @@ class Dialect:
 
 def dialect(name: str, language: str, options: Grammar) -> Dialect:
     """A dialect whose family is the module in which its grammar is defined."""
-    return Dialect(name=name, family=type(options).__module__.rsplit(".", 1)[-1], language=language, options=options)
+    source = options.reader if isinstance(options, Reader) else type(options)
+    return Dialect(name=name, family=source.__module__.rsplit(".", 1)[-1], language=language, options=options)
 
 
 def alias(name: str, of: Dialect) -> Dialect:

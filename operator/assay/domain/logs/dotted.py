@@ -5,8 +5,7 @@ banners of failed tests, and build drivers that judge a line by any word in it.
 """
 
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 from assay.domain.logs.failures import UnreadableError
 from assay.domain.logs.lines import Split, Trim, lines_of
@@ -18,6 +17,7 @@ _VERSION = "--version is equivalent to version"
 _INSTALLED = re.compile(r"\s\.\.\.\sTesting against Django installed in ")
 _SILENCED = re.compile(r" silenced\)\.\nok$", re.MULTILINE)
 _SERVER_ERROR = re.compile(r"\s\.\.\.\sInternal Server Error: /")
+_OK_LINE = re.compile(r"\nok$", re.MULTILINE)
 _CHECKED = re.compile(r"\s\.\.\.\sSystem check identified no issues \(0 silenced\)\nok$", re.MULTILINE)
 _GROUP = re.compile(
     r"(?P<name>\S.*?)(?<!\s)\s++ran\s++(?P<count>\d++)\s++tests\s++in\s++[\d.]++\s++(?:msec|sec)\s++(?P<tail>.+)$",
@@ -30,17 +30,6 @@ _JUDGEMENTS = (
     (PASSED, ("ok", "passed"), re.compile(r"\b(?:ok|passed)\b")),
 )
 _WORD = re.compile(r"\w++$")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Dotted:
-    """Options of the family: the reader of one project's lines."""
-
-    reader: Callable[[str], dict[str, str]]
-
-    def results_of(self, text: str) -> dict[str, str]:
-        """Names and statuses by that reader."""
-        return self.reader(text)
 
 
 def django(text: str) -> dict[str, str]:
@@ -90,19 +79,11 @@ def _interrupted(text: str) -> Iterator[str]:
         yield _line_before(text, found.start(), at)
         at = closing.end()
     at = 0
-    while found := _SERVER_ERROR.search(text, at):
-        end = text.find("\n", found.end())
-        if end < 0:
-            break
+    while (found := _SERVER_ERROR.search(text, at)) and (end := text.find("\n", found.end())) >= 0:
         at = end
-        if (
-            text[end - 1] == "/"
-            and end > found.end()
-            and text.startswith("\nok", end)
-            and text[end + 3 : end + 4] in "\n"
-        ):
+        if end > found.end() and text[end - 1] == "/" and _OK_LINE.match(text, end):
             yield _line_before(text, found.start(), 0)
-            at = end + 3
+            at = end + len("\nok")
     for found in _CHECKED.finditer(text):
         yield _line_before(text, found.start(), 0)
 

@@ -7,23 +7,15 @@ do, and expected names were made with these differences. All are linear: a closi
 import re
 
 _PAREN_INT = re.compile(r"\d+\s*m?s\)")
-_PAREN_DOT = re.compile(r"[\d.]+\s*m?s\)")
-_PAREN_SEC = re.compile(r"\d+(?:\.\d+)?s\)")
-_BRACKET = re.compile(r"\d+(?:\.\d+)?\s*m?s\]", re.IGNORECASE)
-_LETTERED = re.compile(r"\s*\d+(?:\.\d+)?\s*[A-Za-z]+\]")
-_BARE = re.compile(r"\s(?:\[skipped\]|\d++\s*+m?s?)$")
-_PAREN_MS = re.compile(r"\d+(?:ms)?\)")
-_PAREN_OPENS = re.compile(r"(?<!\s)\s++\((?!\)$)")
-_WORDED = re.compile(r"\d+\s+\w+\)")
-_JS_TAIL = re.compile(r"(?:(?<!\s)\s++|(?!\s))(?:\(\s*+)?(?<!\d)\d++(?:\.\d++)?\s*+m?s\s*+\)?\s*+$", re.IGNORECASE)
-_PHP_WIDE = re.compile(r"(?<!\s)\s\s++\d++(?:\.\d*+)?s$")
-_PHP_NARROW = re.compile(r"(?<!\s)\s++\d++(?:\.\d*+)?s$")
 
 
 def without_paren_int(name: str) -> str:
     """Cut ` (12 ms)`, ` (3s)`: one blank, whole number; something must remain."""
     at = name.rfind("(")
     return name[: at - 1] if at > 1 and name[at - 1].isspace() and _PAREN_INT.fullmatch(name, at + 1) else name
+
+
+_PAREN_DOT = re.compile(r"[\d.]+\s*m?s\)")
 
 
 def without_paren_dot(name: str) -> str:
@@ -34,10 +26,16 @@ def without_paren_dot(name: str) -> str:
     return name.rstrip()
 
 
+_PAREN_SEC = re.compile(r"\d+(?:\.\d+)?s\)")
+
+
 def without_paren_sec(line: str) -> str:
     """Cut `(1.2s)` with the blanks before it, of which there must be one."""
     at = line.rfind("(")
     return line[:at].rstrip() if at > 0 and line[at - 1].isspace() and _PAREN_SEC.fullmatch(line, at + 1) else line
+
+
+_BRACKET = re.compile(r"\d+(?:\.\d+)?\s*m?s\]", re.IGNORECASE)
 
 
 def without_bracket(name: str) -> str:
@@ -47,10 +45,16 @@ def without_bracket(name: str) -> str:
     return name[:at].strip() if at >= 0 and _BRACKET.fullmatch(name, at + 1) else name
 
 
+_LETTERED = re.compile(r"\s*\d+(?:\.\d+)?\s*[A-Za-z]+\]")
+
+
 def without_lettered_bracket(name: str) -> str:
     """Cut `[0.1s]`, `[ 2 hours]` with the blanks before it, then trim."""
     at = name.rfind("[")
     return (name[:at] if at >= 0 and _LETTERED.fullmatch(name, at + 1) else name).strip()
+
+
+_BARE = re.compile(r"\s(?:\[skipped\]|\d++\s*+m?s?)$")
 
 
 def without_bare(name: str) -> str:
@@ -61,16 +65,25 @@ def without_bare(name: str) -> str:
     return name[: found.start()] if found else name
 
 
+_WORDED = re.compile(r"\d+\s+\w+\)")
+
+
 def without_worded_paren(name: str) -> str:
     """Cut `(5 milliseconds)` with the blanks before it."""
     at = name.rfind("(")
     return name[:at].rstrip() if at >= 0 and _WORDED.fullmatch(name, at + 1) else name
 
 
+_PAREN_MS = re.compile(r"\d+(?:ms)?\)")
+
+
 def without_paren_ms(name: str) -> str:
     """Cut `(60ms)` or `(60)` with the blanks before it, of which there must be one."""
     at = name.rfind("(")
     return name[:at].rstrip() if at > 0 and name[at - 1].isspace() and _PAREN_MS.fullmatch(name, at + 1) else name
+
+
+_PAREN_OPENS = re.compile(r"(?<!\s)\s++\((?!\)$)")
 
 
 def without_last_paren(name: str) -> str:
@@ -81,12 +94,21 @@ def without_last_paren(name: str) -> str:
     return name[: found.start()] if found else name
 
 
+_JS_TAIL = re.compile(r"(?:(?<!\s)\s++|(?!\s))(?:\(\s*+)?(?<!\d)\d++(?:\.\d++)?\s*+m?s\s*+\)?\s*+$", re.IGNORECASE)
+
+
 def without_js_duration(name: str) -> str:
     """Cut `(5.1ms)`, ` 5 s`, even a glued `2s`, in any letter case, from as far left as it can begin, then trim."""
     if not name.rstrip().removesuffix(")").rstrip().endswith(("s", "S")):
         return name.strip()
     found = _JS_TAIL.search(name)
     return (name[: found.start()] if found else name).strip()
+
+
+_PHP_WIDE = re.compile(r"(?<!\s)\s\s++\d++(?:\.\d*+)?s$")
+
+
+_PHP_NARROW = re.compile(r"(?<!\s)\s++\d++(?:\.\d*+)?s$")
 
 
 def without_php_columns(name: str) -> str:

@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 from assay.domain.logs.cleaning import full
 from assay.domain.logs.failures import UnreadableError
@@ -56,7 +57,7 @@ def mocha_failures(text: str) -> Iterator[str]:
             pieces = text[number.end() : colon].split("\n")
             at = colon + 1
             indents = [0, *(len(piece) - len(piece.lstrip()) for piece in pieces)]
-            if all(less < more for less, more in zip(indents, indents[1:], strict=False)):
+            if all(less < more for less, more in pairwise(indents)):
                 yield ":".join(piece.strip() for piece in pieces)
 
 

@@ -36,6 +36,21 @@ class Rule:
     label: bool = False
 
 
+def rule(  # noqa: PLR0913 - the fields of a rule
+    pattern: str | Callable[[str], Found | None],
+    status: str | Mapping[str, str] | Callable[[Found], str | None] = "",
+    *edits: Edit,
+    merge: Merge = put,
+    flags: re.RegexFlag = re.NOFLAG,
+    clean: Edit | None = None,
+    empty: bool = True,
+    label: bool = False,
+) -> Rule:
+    """A rule from a pattern's source."""
+    finder = re.compile(pattern, flags) if isinstance(pattern, str) else pattern
+    return Rule(pattern=finder, status=status, edits=edits, merge=merge, clean=clean, empty=empty, label=label)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Marked:
     """Options of the family; `heads` are the characters that a line of interest can start with (empty: any).
@@ -89,17 +104,17 @@ class _Reader:
 
     def __init__(self, grammar: Marked) -> None:
         self.results: dict[str, str] = {}
-        self._rules = [(_finder(rule), rule) for rule in grammar.rules]
+        self._rules = [(_finder(item), item) for item in grammar.rules]
         self._joiner = grammar.joiner
         self._label = grammar.no_label
 
     def read(self, lines: list[str]) -> None:
         rules, results, write = self._rules, self.results, self._write
         for line in lines:
-            for match, rule in rules:
-                found = match(rule.clean(line) if rule.clean else line)
+            for match, candidate in rules:
+                found = match(candidate.clean(line) if candidate.clean else line)
                 if found is not None:
-                    write(results, rule, found)
+                    write(results, candidate, found)
                     break
 
     def _write(self, results: dict[str, str], rule: Rule, found: Found) -> None:

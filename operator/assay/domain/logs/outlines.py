@@ -5,8 +5,6 @@ groups that are never left or output lines that are taken for groups.
 """
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
 
 from assay.domain.logs.durations import without_js_duration, without_worded_paren
 from assay.domain.logs.failures import UnreadableError
@@ -37,17 +35,6 @@ _NOT_HEADINGS = (
     "welcome to",
     "set current",
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outline:
-    """Options of the family: the reader of one kind of tree."""
-
-    reader: Callable[[str], dict[str, str]]
-
-    def results_of(self, text: str) -> dict[str, str]:
-        """Full names and statuses by that reader."""
-        return self.reader(text)
 
 
 def jest_runs(text: str) -> dict[str, str]:
@@ -164,10 +151,14 @@ def scala_headings(text: str) -> dict[str, str]:
         if line.startswith("[info] -"):
             if body[1:2].isspace():
                 _read_scala_test(body[1:].lstrip(), heading, results)
-        elif rest[:1].isspace() and not (body.startswith("-") and len(rest) - len(body) < 2):
-            if not any(part in line for part in _NOT_HEADINGS):
-                heading = body
+        elif _is_heading(line, rest, body):
+            heading = body
     return results
+
+
+def _is_heading(line: str, rest: str, body: str) -> bool:
+    blanks = len(rest) - len(body)
+    return blanks >= (2 if body.startswith("-") else 1) and not any(part in line for part in _NOT_HEADINGS)
 
 
 def _read_scala_test(body: str, heading: str | None, results: dict[str, str]) -> None:

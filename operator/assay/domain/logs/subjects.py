@@ -4,8 +4,6 @@ Standard error follows standard output in the text, so its lines are blamed on w
 """
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
 
 from assay.domain.logs.failures import UnreadableError
 from assay.domain.logs.lines import Split, Trim, lines_of
@@ -21,17 +19,6 @@ _CHECK_WORDS = (
     | dict.fromkeys(("WARNING", "WARNINGS", "FAIL", "FAILED"), FAILED)
     | {"ERROR": ERROR, "ERRORS": ERROR, "SKIPPED": SKIPPED}
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Subjects:
-    """Options of the family: the reader of one tool's announcements."""
-
-    reader: Callable[[str], dict[str, str]]
-
-    def results_of(self, text: str) -> dict[str, str]:
-        """Subjects and statuses by that reader."""
-        return self.reader(text)
 
 
 def leiningen(text: str) -> dict[str, str]:

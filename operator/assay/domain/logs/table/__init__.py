@@ -10,6 +10,6 @@ from assay.domain.logs.dialect import Dialect
 from assay.domain.logs.table import functional, javascript, jvm, python, scripting, systems
 
 DIALECTS: Mapping[str, Dialect] = MappingProxyType(
-    {row.name: row for module in (python, systems, javascript, scripting, functional, jvm) for row in module.ROWS},
+    {row.name: row for module in (python, systems, javascript, scripting, functional, jvm) for row in module.ROWS}
 )
 """Dialects by name, in the order of the documentation."""

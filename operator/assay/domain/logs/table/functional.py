@@ -3,14 +3,15 @@
 import re
 
 from assay.domain.logs.cleaning import sgr, sgr_and_bare, sgr_to_space
-from assay.domain.logs.dialect import alias, dialect
+from assay.domain.logs.dialect import Reader, alias, dialect
 from assay.domain.logs.hspec import Hspec
 from assay.domain.logs.lines import Split, Trim
-from assay.domain.logs.marked import Found, Marked, Rule
-from assay.domain.logs.outlines import Outline, scala_headings
+from assay.domain.logs.marked import Found, Rule, rule
+from assay.domain.logs.outlines import scala_headings
 from assay.domain.logs.shapes import ENDS_IN_PAREN, Void, before_paren, between
 from assay.domain.logs.statuses import ERROR, FAILED, PASSED, SKIPPED, keep, put_unless_passed, rank
-from assay.domain.logs.subjects import Subjects, dune, leiningen
+from assay.domain.logs.subjects import dune, leiningen
+from assay.domain.logs.table.rows import marked
 
 _INFO_ITEM = r"\[info\]\s++-"
 _TASTY = {"OK": PASSED, "PASS": PASSED, "FAIL": FAILED, "ERROR": ERROR, "SKIP": SKIPPED, "PENDING": SKIPPED}
@@ -55,152 +56,92 @@ def _alcotest(line: str) -> Found | None:
 
 def _plain(glyph: str, status: str) -> Rule:
     """A glyph, a name and a time, colours removed."""
-    return Rule(
-        pattern=re.compile(r"\s*+" + between(glyph, _SCALA_TIME + r"\s*+$", Void.EMPTY)),
-        clean=sgr_and_bare,
-        status=status,
-    )
+    return rule(r"\s*+" + between(glyph, _SCALA_TIME + r"\s*+$", Void.EMPTY), status, clean=sgr_and_bare)
 
 
 def _coloured(glyph: str, colour: str, status: str) -> Rule:
     """A glyph, a name and a time in what is left of their colours; the name keeps its blanks."""
-    return Rule(
-        pattern=re.compile(
-            rf"{glyph}\s++\[0m\[{colour}m(?P<name>.+?)\[0m\s++\[90m{_SCALA_TIME}\[0m$",
-        ),
-        status=status,
-    )
+    return rule(rf"{glyph}\s++\[0m\[{colour}m(?P<name>.+?)\[0m\s++\[90m{_SCALA_TIME}\[0m$", status)
 
 
-OCAML_V4 = dialect(
+OCAML_V4 = marked(
     "parse_log_ocaml_v4",
     "ocaml",
-    Marked(
-        split=Split.UNIVERSAL,
-        clean=sgr_to_space,
-        heads="PFSE",
-        rules=(
-            Rule(
-                pattern=re.compile(r"(?P<word>PASSED|FAILED|SKIPPED|ERROR)\s++(?P<name>.+)"),
-                status={word: word for word in (PASSED, FAILED, SKIPPED, ERROR)},
-                merge=rank,
-                edits=(_up_to_two_blanks,),
-            ),
-        ),
+    rule(
+        r"(?P<word>PASSED|FAILED|SKIPPED|ERROR)\s++(?P<name>.+)",
+        {word: word for word in (PASSED, FAILED, SKIPPED, ERROR)},
+        _up_to_two_blanks,
+        merge=rank,
     ),
+    split=Split.UNIVERSAL,
+    clean=sgr_to_space,
+    heads="PFSE",
 )
 
 ROWS = (
-    dialect(
+    marked(
         "parse_log_haskell",
         "haskell",
-        Marked(
-            split=Split.UNIVERSAL,
-            trim=Trim.RIGHT,
-            clean=sgr,
-            ignore=("Test suite ", "Linking ", "Building ", "Running  "),
-            rules=(
-                Rule(
-                    pattern=re.compile(rf"(?:\s*+(?P<name>\S.*?)(?<!\s)|(?P<void>\s++)){_TASTY_TAIL}"),
-                    status=_TASTY,
-                    edits=(str.strip,),
-                ),
-                Rule(
-                    pattern=re.compile(r"\s++(?P<name>\S.*?)(?<!\s)\s++\[[✓✔]\]$|\s\s\s++(?P<void>)\[[✓✔]\]$"),
-                    status=PASSED,
-                    merge=keep,
-                ),
-                Rule(
-                    pattern=re.compile(r"\s++(?P<name>\S.*?)(?<!\s)\s++\[[✗✘]\]$|\s\s\s++(?P<void>)\[[✗✘]\]$"),
-                    status=FAILED,
-                ),
-                Rule(
-                    pattern=re.compile(
-                        rf"\s*+[✓✔](?:{ENDS_IN_PAREN}\s++(?P<name>\S.*?)(?<!\s)\s++\(|\s++(?P<void>.+))"
-                    ),
-                    status=PASSED,
-                    merge=keep,
-                    edits=(str.strip,),
-                ),
-                Rule(pattern=re.compile(r"\s*+[✗✘]\s++(?P<name>.+)"), status=FAILED, edits=(str.strip,)),
-                Rule(pattern=re.compile(r"\s*+\d++\)\s++(?P<name>.+)"), status=FAILED, edits=(str.strip,)),
-                Rule(
-                    pattern=re.compile(r"###\s++(?P<word>Failure|Error)\s++in:\s++(?P<name>.+)"),
-                    status={"Failure": FAILED, "Error": ERROR},
-                    edits=(str.strip,),
-                ),
-            ),
+        rule(rf"(?:\s*+(?P<name>\S.*?)(?<!\s)|(?P<void>\s++)){_TASTY_TAIL}", _TASTY, str.strip),
+        rule(r"\s++(?P<name>\S.*?)(?<!\s)\s++\[[✓✔]\]$|\s\s\s++(?P<void>)\[[✓✔]\]$", PASSED, merge=keep),
+        rule(r"\s++(?P<name>\S.*?)(?<!\s)\s++\[[✗✘]\]$|\s\s\s++(?P<void>)\[[✗✘]\]$", FAILED),
+        rule(
+            rf"\s*+[✓✔](?:{ENDS_IN_PAREN}\s++(?P<name>\S.*?)(?<!\s)\s++\(|\s++(?P<void>.+))",
+            PASSED,
+            str.strip,
+            merge=keep,
         ),
+        rule(r"\s*+[✗✘]\s++(?P<name>.+)", FAILED, str.strip),
+        rule(r"\s*+\d++\)\s++(?P<name>.+)", FAILED, str.strip),
+        rule(r"###\s++(?P<word>Failure|Error)\s++in:\s++(?P<name>.+)", {"Failure": FAILED, "Error": ERROR}, str.strip),
+        split=Split.UNIVERSAL,
+        trim=Trim.RIGHT,
+        clean=sgr,
+        ignore=("Test suite ", "Linking ", "Building ", "Running  "),
     ),
     dialect("parse_log_haskell_v2", "haskell", Hspec()),
-    dialect("parse_log_lein", "clojure", Subjects(reader=leiningen)),
-    dialect("parse_log_ocaml_v2", "ocaml", Subjects(reader=dune)),
-    dialect("parse_log_scala_v3", "scala", Outline(reader=scala_headings)),
-    dialect(
+    dialect("parse_log_lein", "clojure", Reader(leiningen)),
+    dialect("parse_log_ocaml_v2", "ocaml", Reader(dune)),
+    dialect("parse_log_scala_v3", "scala", Reader(scala_headings)),
+    marked(
         "parse_log_ocaml",
         "ocaml",
-        Marked(
-            split=Split.UNIVERSAL,
-            heads="[",
-            rules=(
-                Rule(
-                    pattern=_alcotest,
-                    status=lambda found: _ALCOTEST.get(found["word"] or "", ERROR),
-                    merge=put_unless_passed,
-                ),
-            ),
-        ),
+        rule(_alcotest, lambda found: _ALCOTEST.get(found["word"] or "", ERROR), merge=put_unless_passed),
+        split=Split.UNIVERSAL,
+        heads="[",
     ),
-    dialect(
+    marked(
         "parse_log_ocaml_v3",
         "ocaml",
-        Marked(
-            split=Split.UNIVERSAL,
-            heads="[",
-            rules=(
-                Rule(
-                    pattern=re.compile(r"\[(?P<word>[A-Za-z][A-Za-z0-9_-]*+)\]\s++(?P<name>.+)"),
-                    status=lambda found: _TAGS.get((found["word"] or "").lower()),
-                    merge=rank,
-                    edits=(_with_single_blanks,),
-                ),
-            ),
+        rule(
+            r"\[(?P<word>[A-Za-z][A-Za-z0-9_-]*+)\]\s++(?P<name>.+)",
+            lambda found: _TAGS.get((found["word"] or "").lower()),
+            _with_single_blanks,
+            merge=rank,
         ),
+        split=Split.UNIVERSAL,
+        heads="[",
     ),
     OCAML_V4,
     alias("parse_log_ocaml_v5", OCAML_V4),
-    dialect(
+    marked(
         "parse_log_scala",
         "scala",
-        Marked(
-            split=Split.UNIVERSAL,
-            clues=("[info]",),
-            heads="[",
-            rules=(
-                Rule(
-                    pattern=re.compile(before_paren(_INFO_ITEM, r"\*\*\*\s++FAILED\s++\*\*\*\s++", Void.EMPTY)),
-                    status=FAILED,
-                ),
-                Rule(
-                    pattern=re.compile(before_paren(_INFO_ITEM, r"!!!\s++CANCELED\s++!!!\s++", Void.EMPTY)),
-                    status=SKIPPED,
-                ),
-                Rule(pattern=re.compile(between(_INFO_ITEM, r"!!!\s++IGNORED\s++!!!", Void.EMPTY)), status=SKIPPED),
-                Rule(pattern=re.compile(before_paren(_INFO_ITEM, void=Void.EMPTY)), status=PASSED, merge=keep),
-            ),
-        ),
+        rule(before_paren(_INFO_ITEM, r"\*\*\*\s++FAILED\s++\*\*\*\s++", Void.EMPTY), FAILED),
+        rule(before_paren(_INFO_ITEM, r"!!!\s++CANCELED\s++!!!\s++", Void.EMPTY), SKIPPED),
+        rule(between(_INFO_ITEM, r"!!!\s++IGNORED\s++!!!", Void.EMPTY), SKIPPED),
+        rule(before_paren(_INFO_ITEM, void=Void.EMPTY), PASSED, merge=keep),
+        split=Split.UNIVERSAL,
+        clues=("[info]",),
+        heads="[",
     ),
-    dialect(
+    marked(
         "parse_log_scala_v2",
         "scala",
-        Marked(
-            split=Split.UNIVERSAL,
-            rules=(
-                _coloured("x", "31", FAILED),
-                _plain("x", FAILED),
-                _coloured(r"\+", "32", PASSED),
-                _plain(r"\+", PASSED),
-            ),
-        ),
+        _coloured("x", "31", FAILED),
+        _plain("x", FAILED),
+        _coloured(r"\+", "32", PASSED),
+        _plain(r"\+", PASSED),
+        split=Split.UNIVERSAL,
     ),
 )

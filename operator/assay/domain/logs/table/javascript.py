@@ -1,8 +1,9 @@
 """Dialects of JavaScript's and Dart's runners."""
+# ruff: noqa: RUF001 - the marks are exactly these code points
 
 import re
 
-from assay.domain.logs.dialect import dialect
+from assay.domain.logs.dialect import Reader, dialect
 from assay.domain.logs.durations import (
     without_bare,
     without_js_duration,
@@ -14,9 +15,10 @@ from assay.domain.logs.durations import (
 from assay.domain.logs.events import DartEvents
 from assay.domain.logs.failure_lists import FailureLists, browser_failures, mocha_failures
 from assay.domain.logs.lines import Split, Trim
-from assay.domain.logs.marked import Marked, Rule
-from assay.domain.logs.outlines import Outline, jest_runs, karma_tree, tap_braces
+from assay.domain.logs.marked import rule
+from assay.domain.logs.outlines import jest_runs, karma_tree, tap_braces
 from assay.domain.logs.statuses import ERROR, FAILED, PASSED, SKIPPED, keep
+from assay.domain.logs.table.rows import marked
 
 _MARKERS = ("(skipped)", "[skip]", "[skipped]", "[pending]", "[todo]")
 
@@ -34,10 +36,8 @@ def _without_markers(line: str) -> str:
     return line
 
 
-_BULLET = Rule(pattern=re.compile(r"-\s++(?P<name>.+)"), status=SKIPPED, edits=(without_js_duration,), empty=False)
-_TICK = Rule(
-    pattern=re.compile(r"✔\s++(?P<name>.+)"), status=PASSED, merge=keep, edits=(without_js_duration,), empty=False
-)
+_BULLET = rule(r"-\s++(?P<name>.+)", SKIPPED, without_js_duration, empty=False)
+_TICK = rule(r"✔\s++(?P<name>.+)", PASSED, without_js_duration, merge=keep, empty=False)
 
 
 def _second_passes(results: dict[str, str], name: str, _status: str) -> None:
@@ -59,209 +59,109 @@ _DART_PROGRESS = r"\d++:\d++\s++\+\d++(?:\s++-\d++)?:\s++"
 _DART_PATH = r"/(?!\.dart:)[^:]*+(?<=\.dart)"
 
 ROWS = (
-    dialect(
+    marked(
         "parse_log_jest",
         "javascript",
-        Marked(
-            heads="✓✕○",
-            rules=(
-                Rule(
-                    pattern=re.compile(r"(?P<word>[✓✕○])\s(?P<name>.+)"),
-                    status={"✓": PASSED, "✕": FAILED, "○": SKIPPED},
-                    edits=(without_paren_int,),
-                ),
-            ),
-        ),
+        rule(r"(?P<word>[✓✕○])\s(?P<name>.+)", {"✓": PASSED, "✕": FAILED, "○": SKIPPED}, without_paren_int),
+        heads="✓✕○",
     ),
-    dialect(
-        "parse_log_jest_json",
-        "javascript",
-        Marked(
-            heads="[",
-            rules=(
-                Rule(
-                    pattern=re.compile(r"\[(?P<word>PASSED|FAILED)\]\s(?P<name>.+)"),
-                    status={"PASSED": PASSED, "FAILED": FAILED},
-                ),
-            ),
-        ),
-    ),
-    dialect(
+    marked(
         "parse_log_vitest",
         "javascript",
-        Marked(
-            heads="✓×↓",
-            rules=(
-                Rule(
-                    pattern=re.compile(r"(?P<word>[✓×↓])\s(?P<name>.+)"),
-                    status={"✓": PASSED, "×": FAILED, "↓": SKIPPED},
-                    edits=(without_bare,),
-                ),
-            ),
-        ),
+        rule(r"(?P<word>[✓×↓])\s(?P<name>.+)", {"✓": PASSED, "×": FAILED, "↓": SKIPPED}, without_bare),
+        heads="✓×↓",
     ),
-    dialect(
+    marked(
         "parse_log_react_pdf",
         "javascript",
-        Marked(
-            trim=Trim.NONE,
-            heads="PF",
-            rules=(
-                Rule(
-                    pattern=re.compile(r"(?P<word>PASS|FAIL)\s(?P<name>.*)"),
-                    status={"PASS": PASSED, "FAIL": FAILED},
-                    edits=(without_paren_dot,),
-                ),
-            ),
-        ),
+        rule(r"(?P<word>PASS|FAIL)\s(?P<name>.*)", {"PASS": PASSED, "FAIL": FAILED}, without_paren_dot),
+        trim=Trim.NONE,
+        heads="PF",
     ),
-    dialect(
+    marked(
+        "parse_log_jest_json",
+        "javascript",
+        rule(r"\[(?P<word>PASSED|FAILED)\]\s(?P<name>.+)", {"PASSED": PASSED, "FAILED": FAILED}),
+        heads="[",
+    ),
+    marked(
         "parse_log_tap",
         "javascript",
-        Marked(
-            heads="on",
-            rules=(
-                Rule(
-                    pattern=re.compile(r"(?P<word>ok|not ok) \d++ (?P<name>.+)"),
-                    status={"ok": PASSED, "not ok": FAILED},
-                ),
-            ),
-        ),
+        rule(r"(?P<word>ok|not ok) \d++ (?P<name>.+)", {"ok": PASSED, "not ok": FAILED}),
+        heads="on",
     ),
-    dialect(
-        "parse_log_marked",
-        "javascript",
-        Marked(
-            trim=Trim.NONE,
-            rules=(Rule(pattern=re.compile(r"\d++\)\s(?P<name>.*)"), status=FAILED, edits=(str.strip,)),),
-        ),
-    ),
-    dialect(
+    marked("parse_log_marked", "javascript", rule(r"\d++\)\s(?P<name>.*)", FAILED, str.strip), trim=Trim.NONE),
+    marked(
         "parse_log_js",
         "javascript",
-        Marked(
-            split=Split.UNIVERSAL,
-            rules=(
-                _BULLET,
-                Rule(
-                    pattern=re.compile(r"\d++\)\s++(?P<name>.*):$"),
-                    status=FAILED,
-                    edits=(without_js_duration,),
-                    empty=False,
-                ),
-                Rule(
-                    pattern=re.compile(r"\[W\]\s*+\d++\)\s++(?P<name>.+)"),
-                    status=FAILED,
-                    edits=(without_js_duration,),
-                    empty=False,
-                ),
-                _TICK,
-            ),
-        ),
+        _BULLET,
+        rule(r"\d++\)\s++(?P<name>.*):$", FAILED, without_js_duration, empty=False),
+        rule(r"\[W\]\s*+\d++\)\s++(?P<name>.+)", FAILED, without_js_duration, empty=False),
+        _TICK,
+        split=Split.UNIVERSAL,
     ),
-    dialect(
+    marked(
         "parse_log_js_2",
         "javascript",
-        Marked(
-            split=Split.UNIVERSAL,
-            rules=(
-                _BULLET,
-                Rule(
-                    pattern=re.compile(r"\d++\)\s++(?P<name>.+)"),
-                    status=FAILED,
-                    edits=(without_js_duration,),
-                    empty=False,
-                ),
-                _TICK,
-            ),
-        ),
+        _BULLET,
+        rule(r"\d++\)\s++(?P<name>.+)", FAILED, without_js_duration, empty=False),
+        _TICK,
+        split=Split.UNIVERSAL,
     ),
-    dialect("parse_log_js_3", "javascript", Outline(reader=tap_braces)),
-    dialect("parse_log_calypso", "javascript", Outline(reader=jest_runs)),
-    dialect("parse_log_karma", "javascript", Outline(reader=karma_tree)),
+    dialect("parse_log_js_3", "javascript", Reader(tap_braces)),
+    dialect("parse_log_calypso", "javascript", Reader(jest_runs)),
+    dialect("parse_log_karma", "javascript", Reader(karma_tree)),
     dialect("parse_log_chart_js", "javascript", FailureLists(names=browser_failures)),
     dialect("parse_log_p5js", "javascript", FailureLists(names=mocha_failures)),
-    dialect(
+    marked(
         "parse_log_js_4",
         "javascript",
-        Marked(
-            split=Split.UNIVERSAL,
-            rules=(
-                Rule(
-                    pattern=re.compile(r"[✔✓](?P<name>.*)"),
-                    status=PASSED,
-                    merge=keep,
-                    edits=(_without_tag, without_js_duration),
-                    empty=False,
-                ),
-                Rule(
-                    pattern=re.compile(r"(?P<word>[✘✖×○◌◦⚪])(?P<name>.*)"),
-                    status=dict.fromkeys("✘✖×", FAILED) | dict.fromkeys("○◌◦⚪", SKIPPED),
-                    edits=(_without_tag, without_js_duration),
-                    empty=False,
-                ),
-                Rule(
-                    pattern=re.compile(
-                        r"(?=.*?(?:\(skipped\)|\[(?:skip|skipped|pending|todo)\]))(?P<name>.*)", re.IGNORECASE
-                    ),
-                    status=SKIPPED,
-                    edits=(_without_markers, without_js_duration),
-                    empty=False,
-                ),
-            ),
+        rule(r"[✔✓](?P<name>.*)", PASSED, _without_tag, without_js_duration, merge=keep, empty=False),
+        rule(
+            r"(?P<word>[✘✖×○◌◦⚪])(?P<name>.*)",
+            dict.fromkeys("✘✖×", FAILED) | dict.fromkeys("○◌◦⚪", SKIPPED),
+            _without_tag,
+            without_js_duration,
+            empty=False,
         ),
+        rule(
+            r"(?=.*?(?:\(skipped\)|\[(?:skip|skipped|pending|todo)\]))(?P<name>.*)",
+            SKIPPED,
+            _without_markers,
+            without_js_duration,
+            flags=re.IGNORECASE,
+            empty=False,
+        ),
+        split=Split.UNIVERSAL,
     ),
-    dialect(
+    marked(
         "parse_log_npx",
         "javascript",
-        Marked(
-            split=Split.UNIVERSAL,
-            rules=(
-                Rule(pattern=re.compile(r"✔\s++(?P<name>.+)"), status=PASSED, edits=(without_paren_ms,)),
-                Rule(pattern=re.compile(r"\d++\)\s++(?P<name>.+)"), status=FAILED, edits=(without_last_paren,)),
-            ),
-        ),
+        rule(r"✔\s++(?P<name>.+)", PASSED, without_paren_ms),
+        rule(r"\d++\)\s++(?P<name>.+)", FAILED, without_last_paren),
+        split=Split.UNIVERSAL,
     ),
     dialect("parse_log_dart", "dart", DartEvents()),
-    dialect(
-        "parse_log_dart_v2",
-        "dart",
-        Marked(
-            split=Split.UNIVERSAL,
-            heads="[",
-            rules=(
-                Rule(
-                    pattern=re.compile(
-                        rf"(?!.*(?i:loading))\[\w++\]:\s++\d\d:\d\d\s++\+\d++:\s++(?P<name>{_DART_PATH}:\s++\S.*)"
-                    ),
-                    merge=_second_passes,
-                    edits=(_path_and_name,),
-                ),
-            ),
-        ),
-    ),
-    dialect(
+    marked(
         "parse_log_dart_v3",
         "dart",
-        Marked(
-            split=Split.UNIVERSAL,
-            rules=(
-                Rule(
-                    pattern=re.compile(r"\d++:\d++\s++\+\d++\s++-\d++:\s++loading\s++(?P<name>/[^:]+\.dart)\s++\[E\]$"),
-                    status=ERROR,
-                ),
-                Rule(
-                    pattern=re.compile(rf"{_DART_PROGRESS}(?=.*\[E\])(?P<name>{_DART_PATH}:\s++\S.*)"),
-                    status=FAILED,
-                    edits=(_path_and_name, _without_error_mark),
-                ),
-                Rule(
-                    pattern=re.compile(rf"{_DART_PROGRESS}(?P<name>{_DART_PATH}:\s++\S.*)"),
-                    status=PASSED,
-                    merge=keep,
-                    edits=(_path_and_name,),
-                ),
-            ),
+        rule(r"\d++:\d++\s++\+\d++\s++-\d++:\s++loading\s++(?P<name>/[^:]+\.dart)\s++\[E\]$", ERROR),
+        rule(
+            rf"{_DART_PROGRESS}(?=.*\[E\])(?P<name>{_DART_PATH}:\s++\S.*)", FAILED, _path_and_name, _without_error_mark
         ),
+        rule(rf"{_DART_PROGRESS}(?P<name>{_DART_PATH}:\s++\S.*)", PASSED, _path_and_name, merge=keep),
+        split=Split.UNIVERSAL,
+    ),
+    marked(
+        "parse_log_dart_v2",
+        "dart",
+        rule(
+            rf"(?!.*(?i:loading))\[\w++\]:\s++\d\d:\d\d\s++\+\d++:\s++(?P<name>{_DART_PATH}:\s++\S.*)",
+            "",
+            _path_and_name,
+            merge=_second_passes,
+        ),
+        split=Split.UNIVERSAL,
+        heads="[",
     ),
 )

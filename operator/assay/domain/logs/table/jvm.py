@@ -1,14 +1,13 @@
 """Dialects of the JVM's build tools, and of reports in JUnit's form that other languages print."""
 
-import re
-
 from assay.domain.logs.dialect import alias, dialect
 from assay.domain.logs.durations import without_paren_sec
 from assay.domain.logs.lines import Split
-from assay.domain.logs.marked import Found, Marked, Rule
+from assay.domain.logs.marked import Found, rule
 from assay.domain.logs.shapes import Void, between
 from assay.domain.logs.statuses import ERROR, FAILED, PASSED, SKIPPED, keep
 from assay.domain.logs.surefire import COUNTS, Reading, Surefire, counts_in
+from assay.domain.logs.table.rows import marked
 from assay.domain.logs.tag_scan import TagScan
 from assay.domain.logs.xml_reports import (
     XmlReports,
@@ -48,22 +47,16 @@ def _first_suite(line: str) -> Found | None:
 _AS_SAID = {word: word for word in (PASSED, FAILED, SKIPPED, ERROR)}
 
 JAVA_MVN = dialect("parse_java_mvn", "java", Surefire(reading=Reading.EVERYTHING))
-JAVA_MVN_V2 = dialect(
+JAVA_MVN_V2 = marked(
     "parse_java_mvn_v2",
     "java",
-    Marked(
-        split=Split.UNIVERSAL,
-        clues=("[INFO]", "Tests run:"),
-        rules=(
-            Rule(
-                pattern=re.compile(
-                    between(r"\[INFO\]", r"\.\.++\s++(?P<word>SUCCESS|FAILURE|SKIPPED)(?=\s|\[|$)", Void.BLANK)
-                ),
-                status={"SUCCESS": PASSED, "FAILURE": FAILED, "SKIPPED": SKIPPED},
-            ),
-            Rule(pattern=_first_suite, status=_AS_SAID, merge=keep),
-        ),
+    rule(
+        between(r"\[INFO\]", r"\.\.++\s++(?P<word>SUCCESS|FAILURE|SKIPPED)(?=\s|\[|$)", Void.BLANK),
+        {"SUCCESS": PASSED, "FAILURE": FAILED, "SKIPPED": SKIPPED},
     ),
+    rule(_first_suite, _AS_SAID, merge=keep),
+    split=Split.UNIVERSAL,
+    clues=("[INFO]", "Tests run:"),
 )
 SBT = dialect("parse_log_sbt", "scala", TagScan())
 KOTLIN_JUNIT = dialect("parse_logs_kotlin_junit", "kotlin", Surefire(reading=Reading.COUNTED_CLASSES))
@@ -84,25 +77,16 @@ ROWS = (
     alias("parse_log_java_mvn", JAVA_MVN),
     JAVA_MVN_V2,
     alias("parse_log_java_mvn_v2", JAVA_MVN_V2),
-    dialect(
+    marked(
         "parse_log_ant",
         "java",
-        Marked(
-            clues=("[junit]",),
-            heads="[",
-            rules=(
-                Rule(
-                    pattern=re.compile(r"\[junit\]\s++\[(?P<word>PASS|FAIL|ERR)\]\s++(?P<name>.+)"),
-                    status={"PASS": PASSED, "FAIL": FAILED, "ERR": FAILED},
-                ),
-            ),
+        rule(
+            r"\[junit\]\s++\[(?P<word>PASS|FAIL|ERR)\]\s++(?P<name>.+)", {"PASS": PASSED, "FAIL": FAILED, "ERR": FAILED}
         ),
+        clues=("[junit]",),
+        heads="[",
     ),
-    dialect(
-        "parse_log_gradle_custom",
-        "java",
-        Marked(clues=(PASSED, FAILED), rules=(Rule(pattern=_gradle, status=_AS_SAID),)),
-    ),
+    marked("parse_log_gradle_custom", "java", rule(_gradle, _AS_SAID), clues=(PASSED, FAILED)),
     dialect(
         "parse_log_gradlew_v1",
         "java",

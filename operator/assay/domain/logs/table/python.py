@@ -1,14 +1,13 @@
 """Dialects of Python's runners."""
 
-import re
-
 from assay.domain.logs.cleaning import lite
-from assay.domain.logs.dialect import alias, dialect
-from assay.domain.logs.dotted import Dotted, django, sympy
+from assay.domain.logs.dialect import Reader, alias, dialect
+from assay.domain.logs.dotted import django, sympy
 from assay.domain.logs.lines import Split
-from assay.domain.logs.marked import Marked, Rule
+from assay.domain.logs.marked import rule
 from assay.domain.logs.statuses import XFAIL
 from assay.domain.logs.summary import WORDS, Summary, Verbose, with_short_option_path
+from assay.domain.logs.table.rows import marked
 
 _WORD = "(?P<word>PASSED|FAILED|ERROR|SKIPPED)"
 _SAID = {word: word for word in WORDS}
@@ -30,32 +29,19 @@ ROWS = (
     PYTEST_OPTIONS,
     dialect("parse_log_matplotlib", "python", Summary(replace=_MOUSE_BUTTONS)),
     PYTEST_V2,
-    dialect(
+    marked(
         "parse_log_pytest_nebo",
         "python",
-        Marked(
-            split=Split.UNIVERSAL,
-            clean=lite,
-            clues=WORDS,
-            rules=(
-                Rule(
-                    pattern=re.compile(rf"\[gw\d++\]\s++\[[^\]]*+\]\s++{_WORD}\s++(?P<name>.+)"),
-                    status=_SAID,
-                    edits=(_up_to_in,),
-                ),
-                Rule(
-                    pattern=re.compile(
-                        rf"(?P<name>\S.*?)(?<!\s)\s++{_WORD}\s++\[[^\[\]]*+\]\s++in\s++\d++(?:\.\d++)?s$"
-                    ),
-                    status=_SAID,
-                ),
-                Rule(pattern=re.compile(rf"{_WORD}\s++(?P<name>.+)"), status=_SAID, edits=(_up_to_in,)),
-            ),
-        ),
+        rule(rf"\[gw\d++\]\s++\[[^\]]*+\]\s++{_WORD}\s++(?P<name>.+)", _SAID, _up_to_in),
+        rule(rf"(?P<name>\S.*?)(?<!\s)\s++{_WORD}\s++\[[^\[\]]*+\]\s++in\s++\d++(?:\.\d++)?s$", _SAID),
+        rule(rf"{_WORD}\s++(?P<name>.+)", _SAID, _up_to_in),
+        split=Split.UNIVERSAL,
+        clean=lite,
+        clues=WORDS,
     ),
     dialect("parse_log_seaborn", "python", Summary(verbose=Verbose.PASSED_SECOND)),
-    dialect("parse_log_django", "python", Dotted(reader=django)),
-    dialect("parse_log_sympy", "python", Dotted(reader=sympy)),
+    dialect("parse_log_django", "python", Reader(django)),
+    dialect("parse_log_sympy", "python", Reader(sympy)),
     *(
         alias(f"parse_log_{project}", PYTEST)
         for project in ("astroid", "flask", "marshmallow", "pvlib", "pyvista", "sqlfluff", "xarray", "pydantic", "dvc")

@@ -1,16 +1,18 @@
 """Dialects of Ruby's, PHP's, Lua's, Elixir's and R's runners."""
+# ruff: noqa: RUF001 - the marks are exactly these code points
 
 import re
 
 from assay.domain.logs.cleaning import sgr
 from assay.domain.logs.counts import CountTable
-from assay.domain.logs.dialect import alias, dialect
+from assay.domain.logs.dialect import Reader, alias, dialect
 from assay.domain.logs.durations import without_bracket, without_lettered_bracket, without_php_columns
 from assay.domain.logs.lines import Split, Trim
-from assay.domain.logs.marked import Marked, Rule
+from assay.domain.logs.marked import rule
 from assay.domain.logs.shapes import ENDS_IN_PAREN, Void, before_paren, between
 from assay.domain.logs.statuses import ERROR, FAILED, PASSED, SKIPPED, keep, severity
-from assay.domain.logs.subjects import Subjects, r_checks, testthat_failures
+from assay.domain.logs.subjects import r_checks, testthat_failures
+from assay.domain.logs.table.rows import marked
 
 _RUBY_WORDS = {
     "PASS": PASSED,
@@ -33,12 +35,10 @@ def _minitest(line: str) -> dict[str, str | None] | None:
     return {"name": line[:stop], "word": line[outcome]} if stop > 0 else None
 
 
-def _php(marks: str, *, seconds: str = "s") -> re.Pattern[str]:
+def _php(marks: str, *, seconds: str = "s") -> str:
     """A mark, then a name that ends at a wide timing column, or is all there is."""
     timing = rf"\d++\.?\d*+[{seconds}]\b"
-    return re.compile(
-        rf"{marks}(?:\s++(?P<name>\S.*?)(?<!\s)\s\s++{timing}|\s++(?P<void>(?<=\s\s\s\s)(?={timing})|.+))"
-    )
+    return rf"{marks}(?:\s++(?P<name>\S.*?)(?<!\s)\s\s++{timing}|\s++(?P<void>(?<=\s\s\s\s)(?={timing})|.+))"
 
 
 def _r_failed_tests(text: str, results: dict[str, str]) -> None:
@@ -46,185 +46,98 @@ def _r_failed_tests(text: str, results: dict[str, str]) -> None:
         results[without_lettered_bracket(name)] = status
 
 
-LUA = dialect(
+LUA = marked(
     "parse_lue_nvim",
     "lua",
-    Marked(
-        split=Split.UNIVERSAL,
-        trim=Trim.RIGHT,
-        clean=sgr,
-        heads="FSs",
-        rules=(
-            Rule(pattern=re.compile(rf"Fail(?:ed)?{_LUA_NAME}"), status=FAILED, edits=(str.strip,)),
-            Rule(pattern=re.compile(rf"(?i:skip(?:ped)?){_LUA_NAME}"), status=SKIPPED, merge=keep, edits=(str.strip,)),
-            Rule(pattern=re.compile(rf"Success{_LUA_NAME}"), status=PASSED, merge=keep, edits=(str.strip,)),
-        ),
-    ),
+    rule(rf"Fail(?:ed)?{_LUA_NAME}", FAILED, str.strip),
+    rule(rf"(?i:skip(?:ped)?){_LUA_NAME}", SKIPPED, str.strip, merge=keep),
+    rule(rf"Success{_LUA_NAME}", PASSED, str.strip, merge=keep),
+    split=Split.UNIVERSAL,
+    trim=Trim.RIGHT,
+    clean=sgr,
+    heads="FSs",
 )
 
 ROWS = (
-    dialect(
+    marked(
         "parse_log_ruby_v1",
         "ruby",
-        Marked(
-            split=Split.UNIVERSAL,
-            trim=Trim.RIGHT,
-            joiner="::",
-            rules=(
-                Rule(pattern=re.compile(r"(?P<name>[A-Z][A-Za-z0-9_]*+)$"), label=True),
-                Rule(
-                    pattern=re.compile(rf"\s*+(?:(?P<name>test[^A-Z]*?[^A-Z\s])|(?P<void>test\s))\s++{_RUBY_TAIL}"),
-                    status=_RUBY_WORDS,
-                    merge=severity,
-                ),
-            ),
-        ),
+        rule(r"(?P<name>[A-Z][A-Za-z0-9_]*+)$", label=True),
+        rule(rf"\s*+(?:(?P<name>test[^A-Z]*?[^A-Z\s])|(?P<void>test\s))\s++{_RUBY_TAIL}", _RUBY_WORDS, merge=severity),
+        split=Split.UNIVERSAL,
+        trim=Trim.RIGHT,
+        joiner="::",
     ),
-    dialect(
+    marked(
         "parse_log_ruby_v2",
         "ruby",
-        Marked(
-            split=Split.UNIVERSAL,
-            clues=("#",),
-            rules=(
-                Rule(
-                    pattern=re.compile(r"(?P<name>.[^#]*+#.+?(?<!\s))\s++=\s++[\d.]++\s++s\s++=\s++(?P<word>[.FES])$"),
-                    status=_DOT_E_F,
-                ),
-            ),
-        ),
+        rule(r"(?P<name>.[^#]*+#.+?(?<!\s))\s++=\s++[\d.]++\s++s\s++=\s++(?P<word>[.FES])$", _DOT_E_F),
+        split=Split.UNIVERSAL,
+        clues=("#",),
     ),
-    dialect(
-        "parse_log_minitest",
-        "ruby",
-        Marked(
-            clues=("=",),
-            rules=(Rule(pattern=_minitest, status=_DOT_E_F),),
-        ),
-    ),
-    dialect(
+    marked("parse_log_minitest", "ruby", rule(_minitest, _DOT_E_F), clues=("=",)),
+    marked(
         "parse_log_cucumber",
         "ruby",
-        Marked(
-            clues=(" .",),
-            rules=(
-                Rule(
-                    pattern=re.compile(r"(?P<name>.+) (?:(?P<word>\.++F)|\.\.)"),
-                    status=lambda found: FAILED if found["word"] else PASSED,
-                ),
-            ),
-        ),
+        rule(r"(?P<name>.+) (?:(?P<word>\.++F)|\.\.)", lambda found: FAILED if found["word"] else PASSED),
+        clues=(" .",),
     ),
-    dialect(
-        "parse_log_ruby_unit",
-        "ruby",
-        Marked(
-            clues=(":",),
-            rules=(
-                Rule(
-                    pattern=re.compile(r"(?:test: )?(?P<name>.+):\s++(?P<word>\.|[EFO]\b)"),
-                    status=_DOT_E_F,
-                ),
-            ),
-        ),
+    marked(
+        "parse_log_ruby_unit", "ruby", rule(r"(?:test: )?(?P<name>.+):\s++(?P<word>\.|[EFO]\b)", _DOT_E_F), clues=(":",)
     ),
-    dialect(
+    marked(
         "parse_log_rspec_transformed_json",
         "ruby",
-        Marked(
-            clues=(" - passed", " - failed"),
-            rules=(
-                Rule(
-                    pattern=re.compile(r"(?P<name>.+) - (?P<word>passed|failed)"),
-                    status={"passed": PASSED, "failed": FAILED},
-                ),
-            ),
-        ),
+        rule(r"(?P<name>.+) - (?P<word>passed|failed)", {"passed": PASSED, "failed": FAILED}),
+        clues=(" - passed", " - failed"),
     ),
-    dialect(
+    marked(
         "parse_log_phpunit",
         "php",
-        Marked(
-            trim=Trim.NONE,
-            joiner=" > ",
-            no_label="None",
-            rules=(
-                Rule(pattern=re.compile(rf"(?=\w){ENDS_IN_PAREN}(?P<name>\w.+) \(.+\)$"), label=True),
-                Rule(
-                    pattern=re.compile(r"\s*+(?P<word>[✔✘↩])(?P<name>.*)"),
-                    status={"✔": PASSED, "✘": FAILED, "↩": SKIPPED},
-                    edits=(without_bracket,),
-                ),
-            ),
-        ),
+        rule(rf"(?=\w){ENDS_IN_PAREN}(?P<name>\w.+) \(.+\)$", label=True),
+        rule(r"\s*+(?P<word>[✔✘↩])(?P<name>.*)", {"✔": PASSED, "✘": FAILED, "↩": SKIPPED}, without_bracket),
+        trim=Trim.NONE,
+        joiner=" > ",
+        no_label="None",
     ),
-    dialect(
+    marked(
         "parse_log_php_v1",
         "php",
-        Marked(
-            split=Split.UNIVERSAL,
-            ignore_heads=("___", "---", "Tests:", "Duration:"),
-            rules=(
-                Rule(
-                    pattern=re.compile(r"(?i:fail(?:ed)?)\s+(?P<name>..+)"),
-                    status=FAILED,
-                    edits=(without_php_columns,),
-                    empty=False,
-                ),
-                Rule(pattern=_php("[⨯xX]", seconds="sS"), status=FAILED, edits=(without_php_columns,), empty=False),
-                Rule(pattern=_php("-"), status=SKIPPED, edits=(without_php_columns,), empty=False),
-                Rule(pattern=_php("[✓✔]"), status=PASSED, merge=keep, edits=(without_php_columns,), empty=False),
-                Rule(
-                    pattern=re.compile(r"(?=.*?\bskipped\b)(?P<name>.+)", re.IGNORECASE),
-                    status=SKIPPED,
-                    merge=keep,
-                    edits=(without_php_columns,),
-                    empty=False,
-                ),
-            ),
+        rule(r"(?i:fail(?:ed)?)\s+(?P<name>..+)", FAILED, without_php_columns, empty=False),
+        rule(_php("[⨯xX]", seconds="sS"), FAILED, without_php_columns, empty=False),
+        rule(_php("-"), SKIPPED, without_php_columns, empty=False),
+        rule(_php("[✓✔]"), PASSED, without_php_columns, merge=keep, empty=False),
+        rule(
+            r"(?=.*?\bskipped\b)(?P<name>.+)",
+            SKIPPED,
+            without_php_columns,
+            flags=re.IGNORECASE,
+            merge=keep,
+            empty=False,
         ),
+        split=Split.UNIVERSAL,
+        ignore_heads=("___", "---", "Tests:", "Duration:"),
     ),
     LUA,
     alias("parse_lua_nvim", LUA),
     alias("parse_log_lua_nvim", LUA),
     dialect("parse_log_julia", "julia", CountTable()),
-    dialect(
+    marked(
         "parse_log_r",
         "r",
-        Marked(
-            split=Split.UNIVERSAL,
-            heads="✔✖",
-            rules=(
-                Rule(
-                    pattern=re.compile(r"(?P<word>[✔✖])\s++\|[^|]++\|\s++(?P<name>.+)"),
-                    status={"✔": PASSED, "✖": FAILED},
-                    edits=(without_lettered_bracket,),
-                ),
-            ),
-            after=(_r_failed_tests,),
-        ),
+        rule(r"(?P<word>[✔✖])\s++\|[^|]++\|\s++(?P<name>.+)", {"✔": PASSED, "✖": FAILED}, without_lettered_bracket),
+        split=Split.UNIVERSAL,
+        heads="✔✖",
+        after=(_r_failed_tests,),
     ),
-    dialect("parse_log_r_v2", "r", Subjects(reader=r_checks)),
-    dialect(
+    dialect("parse_log_r_v2", "r", Reader(r_checks)),
+    marked(
         "parse_log_elixir",
         "elixir",
-        Marked(
-            split=Split.UNIVERSAL,
-            rules=(
-                Rule(
-                    pattern=re.compile(between(r"\*\s++test", r"\(skipped\)\s++\[L#\d++\]$", Void.EMPTY)),
-                    status=SKIPPED,
-                ),
-                Rule(pattern=re.compile(before_paren(r"\d++\)\s++test", void=Void.EMPTY)), status=FAILED),
-                Rule(
-                    pattern=re.compile(
-                        between(r"\*\s++test", r"\([0-9]++(?:\.[0-9]++)?ms\)\s++\[L#\d++\]$", Void.EMPTY)
-                    ),
-                    status=PASSED,
-                    merge=keep,
-                ),
-                Rule(pattern=re.compile(between(r"\*\s++test", r"\[L#\d++\]$", Void.EMPTY)), status=PASSED, merge=keep),
-            ),
-        ),
+        rule(between(r"\*\s++test", r"\(skipped\)\s++\[L#\d++\]$", Void.EMPTY), SKIPPED),
+        rule(before_paren(r"\d++\)\s++test", void=Void.EMPTY), FAILED),
+        rule(between(r"\*\s++test", r"\([0-9]++(?:\.[0-9]++)?ms\)\s++\[L#\d++\]$", Void.EMPTY), PASSED, merge=keep),
+        rule(between(r"\*\s++test", r"\[L#\d++\]$", Void.EMPTY), PASSED, merge=keep),
+        split=Split.UNIVERSAL,
     ),
 )

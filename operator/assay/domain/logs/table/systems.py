@@ -2,14 +2,15 @@
 
 import re
 
-from assay.domain.logs.dialect import dialect
+from assay.domain.logs.dialect import Reader, dialect
 from assay.domain.logs.doctest_report import DoctestReport
-from assay.domain.logs.dotted import Dotted, judged_lines
+from assay.domain.logs.dotted import judged_lines
 from assay.domain.logs.durations import without_paren_int
 from assay.domain.logs.lines import Split, Trim
-from assay.domain.logs.marked import Found, Marked, Rule
+from assay.domain.logs.marked import Found, rule
 from assay.domain.logs.shapes import ENDS_IN_BRACKET, ENDS_IN_PAREN, Void, between
 from assay.domain.logs.statuses import FAILED, PASSED, SKIPPED, keep, put_unless_passed
+from assay.domain.logs.table.rows import marked
 from assay.domain.logs.verbose import Verbose
 
 _TCL_FILE = re.compile(r"(?<!\s)\s++in\s++\S++$")
@@ -42,165 +43,87 @@ def _googletest(line: str) -> Found | None:
 
 
 ROWS = (
-    dialect(
+    marked(
         "parse_log_gotest",
         "go",
-        Marked(
-            clues=("--- ",),
-            heads="-",
-            rules=(
-                Rule(
-                    pattern=re.compile(rf"--- (?P<word>PASS|FAIL|SKIP): {ENDS_IN_PAREN}(?P<name>.+) \(.+\)$"),
-                    status={"PASS": PASSED, "FAIL": FAILED, "SKIP": SKIPPED},
-                ),
-            ),
+        rule(
+            rf"--- (?P<word>PASS|FAIL|SKIP): {ENDS_IN_PAREN}(?P<name>.+) \(.+\)$",
+            {"PASS": PASSED, "FAIL": FAILED, "SKIP": SKIPPED},
         ),
+        clues=("--- ",),
+        heads="-",
     ),
-    dialect(
+    marked(
         "parse_log_cargo",
         "rust",
-        Marked(
-            clues=(" ...", "\t...", "..."),
-            heads="t",
-            rules=(
-                Rule(
-                    pattern=re.compile(r"test\s++(?P<name>\S++)\s++\.\.\.\s++(?P<word>\w++)$"),
-                    status={"ok": PASSED, "FAILED": FAILED},
-                ),
-            ),
-        ),
+        rule(r"test\s++(?P<name>\S++)\s++\.\.\.\s++(?P<word>\w++)$", {"ok": PASSED, "FAILED": FAILED}),
+        clues=(" ...", "\t...", "..."),
+        heads="t",
     ),
-    dialect(
+    marked(
         "parse_log_redis",
         "c",
-        Marked(
-            heads="[",
-            rules=(
-                Rule(
-                    pattern=re.compile(r"\[(?P<word>ok|skip|ignore)\]:\s(?P<name>.+)"),
-                    status={"ok": PASSED, "skip": SKIPPED, "ignore": SKIPPED},
-                    edits=(without_paren_int,),
-                ),
-                Rule(
-                    pattern=re.compile(r"\[err\]:\s(?P<name>.+)"),
-                    status=FAILED,
-                    edits=(without_paren_int, _without_file),
-                ),
-            ),
+        rule(
+            r"\[(?P<word>ok|skip|ignore)\]:\s(?P<name>.+)",
+            {"ok": PASSED, "skip": SKIPPED, "ignore": SKIPPED},
+            without_paren_int,
         ),
+        rule(r"\[err\]:\s(?P<name>.+)", FAILED, without_paren_int, _without_file),
+        heads="[",
     ),
-    dialect(
-        "parse_log_jq",
-        "c",
-        Marked(
-            heads="PF",
-            rules=(
-                Rule(
-                    pattern=re.compile(r"(?P<word>PASS|FAIL):\s(?P<name>.+)"), status={"PASS": PASSED, "FAIL": FAILED}
-                ),
-            ),
-        ),
+    marked(
+        "parse_log_jq", "c", rule(r"(?P<word>PASS|FAIL):\s(?P<name>.+)", {"PASS": PASSED, "FAIL": FAILED}), heads="PF"
     ),
-    dialect(
+    marked(
         "parse_log_micropython_test",
         "c",
-        Marked(
-            heads="pFs",
-            rules=(
-                Rule(
-                    pattern=re.compile(r"(?P<word>pass|FAIL|skip)\s++(?P<name>.+)"),
-                    status={"pass": PASSED, "FAIL": FAILED, "skip": SKIPPED},
-                ),
-            ),
-        ),
+        rule(r"(?P<word>pass|FAIL|skip)\s++(?P<name>.+)", {"pass": PASSED, "FAIL": FAILED, "skip": SKIPPED}),
+        heads="pFs",
     ),
-    dialect(
-        "parse_log_googletest",
-        "cpp",
-        Marked(clues=("OK", "FAILED"), rules=(Rule(pattern=_googletest, status={"OK": PASSED, "FAILED": FAILED}),)),
-    ),
+    marked("parse_log_googletest", "cpp", rule(_googletest, {"OK": PASSED, "FAILED": FAILED}), clues=("OK", "FAILED")),
     dialect("parse_log_doctest", "cpp", DoctestReport()),
     dialect("parse_log_cpp", "cpp", Verbose()),
-    dialect("parse_log_cpp_v3", "cpp", Dotted(reader=judged_lines)),
-    dialect(
+    dialect("parse_log_cpp_v3", "cpp", Reader(judged_lines)),
+    marked(
         "parse_log_cpp_v2",
         "cpp",
-        Marked(
-            split=Split.UNIVERSAL,
-            heads="T",
-            rules=(
-                Rule(
-                    pattern=re.compile(between("Test", r"(?P<word>passed|failed|skipped)$", Void.EMPTY)),
-                    status={"passed": PASSED, "failed": FAILED, "skipped": SKIPPED},
-                    merge=put_unless_passed,
-                ),
-            ),
+        rule(
+            between("Test", r"(?P<word>passed|failed|skipped)$", Void.EMPTY),
+            {"passed": PASSED, "failed": FAILED, "skipped": SKIPPED},
+            merge=put_unless_passed,
         ),
+        split=Split.UNIVERSAL,
+        heads="T",
     ),
-    dialect(
+    marked(
         "parse_log_cpp_v4",
         "cpp",
-        Marked(
-            split=Split.UNIVERSAL,
-            rules=(
-                Rule(
-                    pattern=re.compile(
-                        between(
-                            r"\d++/\d++\s++Test\s++#\d++:",
-                            r"\.++\s++(?P<word>passed|failed|timeout|skipped)\b",
-                            Void.EMPTY,
-                        ),
-                        re.IGNORECASE,
-                    ),
-                    status=_ctest_status,
-                ),
-            ),
+        rule(
+            between(r"\d++/\d++\s++Test\s++#\d++:", r"\.++\s++(?P<word>passed|failed|timeout|skipped)\b", Void.EMPTY),
+            _ctest_status,
+            flags=re.IGNORECASE,
         ),
+        split=Split.UNIVERSAL,
     ),
-    dialect(
+    marked(
         "parse_log_swift",
         "swift",
-        Marked(
-            split=Split.UNIVERSAL,
-            heads="T",
-            rules=(
-                Rule(
-                    pattern=re.compile(
-                        r"Test Case '(?P<name>[^']++)'\s++(?P<word>passed|failed)\s++\([0-9.]++\s++seconds\)$"
-                    ),
-                    status={"passed": PASSED, "failed": FAILED},
-                ),
-            ),
+        rule(
+            r"Test Case '(?P<name>[^']++)'\s++(?P<word>passed|failed)\s++\([0-9.]++\s++seconds\)$",
+            {"passed": PASSED, "failed": FAILED},
         ),
+        split=Split.UNIVERSAL,
+        heads="T",
     ),
-    dialect(
+    marked(
         "parse_log_csharp",
         "csharp",
-        Marked(
-            split=Split.UNIVERSAL,
-            trim=Trim.RIGHT,
-            heads="[ \t\xa0",
-            rules=(
-                Rule(
-                    pattern=re.compile(between(r"\[xUnit\.net\s++[\d:.]++\s*+\]", r"\[FAIL\]$", Void.BLANK)),
-                    status=FAILED,
-                ),
-                Rule(
-                    pattern=re.compile(ENDS_IN_BRACKET + between(r"\s++Failed", r"\[(?!\]$)", Void.BLANK)),
-                    status=FAILED,
-                ),
-                Rule(
-                    pattern=re.compile(
-                        rf"\s++Skipped(?:{ENDS_IN_BRACKET}\s++(?P<name>\S.*?)(?<!\s)\s++\[(?!\]$)|\s++(?P<void>.+))"
-                    ),
-                    status=SKIPPED,
-                ),
-                Rule(
-                    pattern=re.compile(ENDS_IN_BRACKET + between(r"\s++Passed", r"\[(?!\]$)", Void.BLANK)),
-                    status=PASSED,
-                    merge=keep,
-                ),
-            ),
-        ),
+        rule(between(r"\[xUnit\.net\s++[\d:.]++\s*+\]", r"\[FAIL\]$", Void.BLANK), FAILED),
+        rule(ENDS_IN_BRACKET + between(r"\s++Failed", r"\[(?!\]$)", Void.BLANK), FAILED),
+        rule(rf"\s++Skipped(?:{ENDS_IN_BRACKET}\s++(?P<name>\S.*?)(?<!\s)\s++\[(?!\]$)|\s++(?P<void>.+))", SKIPPED),
+        rule(ENDS_IN_BRACKET + between(r"\s++Passed", r"\[(?!\]$)", Void.BLANK), PASSED, merge=keep),
+        split=Split.UNIVERSAL,
+        trim=Trim.RIGHT,
+        heads="[ \t\xa0",
     ),
 )
