@@ -50,7 +50,7 @@ class Printer:
 
     def echo(self, data: bytes) -> None:
         """Show ``data`` while the limit lasts, with 0x1e replaced by a question mark."""
-        if not self._echo_left:
+        if not self._echo_left or not data:
             return
         shown = data[: self._echo_left].replace(SEPARATOR, b"?")
         self._echo_left -= len(shown)
