@@ -25,7 +25,7 @@ def write_configs(plan: Plan) -> None:
     (config / "containerd.toml").write_text(containerd(plan))
     hosts = config / "certs.d" / plan.registry
     hosts.mkdir(parents=True)
-    (hosts / "hosts.toml").write_text(f'server = "http://{plan.registry}"\n')
+    (hosts / "hosts.toml").write_text(_plain_http(plan.registry))
 
 
 def kubelet(plan: Plan) -> dict[str, object]:
@@ -156,6 +156,11 @@ def kube_proxy(plan: Plan) -> dict[str, object]:
         "healthzBindAddress": "127.0.0.1:10256",
         "metricsBindAddress": "127.0.0.1:10249",
     }
+
+
+def _plain_http(host: str) -> str:
+    """Without the section, containerd 1.6 asks by HTTPS whatever the first line says."""
+    return f'server = "http://{host}"\n\n[host."http://{host}"]\ncapabilities = ["pull", "resolve"]\n'
 
 
 def _snapshotter(root: Path) -> str:
