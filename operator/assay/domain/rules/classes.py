@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 
 from assay.domain.profiles import Standing
@@ -24,14 +22,6 @@ class TestClass(StrEnum):
     EXCLUDED = "excluded"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Classified:
-    """The class of a test, and why in a sentence."""
-
-    kind: TestClass
-    evidence: str
-
-
 FAILS_BEFORE = (Standing.FAIL, Standing.ABSENT)
 """What a target is without the reference patch; absent, because code that does not compile has no tests."""
 
@@ -49,34 +39,52 @@ AFTER = {
 }
 
 
-def classes_of(facts: Facts) -> Mapping[str, Classified]:
-    """Return the class of every test that a run or a declared list names, by key."""
-    return {key: _class_of(key, vector, facts) for key, vector in facts.vectors.items()}
-
-
 def lists_of(facts: Facts) -> TestLists:
     """Return the verdict's lists; together they hold every name, none twice."""
     members: dict[TestClass, list[str]] = {kind: [] for kind in TestClass}
-    evidence: dict[str, str] = {}
-    for key, classified in classes_of(facts).items():
-        members[classified.kind].append(key)
-        evidence[facts.shown[key]] = classified.evidence
+    for key in facts.vectors:
+        members[class_of(key, facts)].append(key)
     f2p = members[TestClass.FAIL_TO_PASS]
     fresh = [key for key in f2p if Standing.PASS not in facts.vectors[key].pristine]
     has_pristine = any(vector.pristine for vector in facts.vectors.values())
     return TestLists(
         fail_to_pass=tuple(facts.names(f2p)),
         pass_to_pass=tuple(facts.names(members[TestClass.PASS_TO_PASS])),
-        flaky=tuple((name, evidence[name]) for name in facts.names(members[TestClass.FLAKY])),
+        flaky=_with_evidence(members[TestClass.FLAKY], facts),
         unstable=tuple(facts.names(members[TestClass.UNSTABLE])),
-        excluded=tuple((name, evidence[name]) for name in facts.names(members[TestClass.EXCLUDED])),
+        excluded=_with_evidence(members[TestClass.EXCLUDED], facts),
         new_targets=tuple(facts.names(fresh)) if has_pristine else None,
     )
 
 
+def class_of(key: str, facts: Facts) -> TestClass:
+    """Return the one class of a test that a run or a declared list names."""
+    vector = facts.vectors[key]
+    if is_flaky(vector):
+        declared = key in facts.targets or key in facts.declared_p2p
+        return TestClass.UNSTABLE if is_unstable(vector) and not declared else TestClass.FLAKY
+    if not vector.unpatched or not vector.patched:
+        return TestClass.EXCLUDED
+    if vector.unpatched[0] is vector.patched[0] is Standing.PASS:
+        return TestClass.PASS_TO_PASS
+    is_target = not facts.targets or key in facts.targets
+    return TestClass.FAIL_TO_PASS if is_target and _is_fixed(vector) else TestClass.EXCLUDED
+
+
+def evidence_of(key: str, facts: Facts) -> str:
+    """Return why a test is in no list, in a sentence with its counts; of a flaky one the counts alone."""
+    vector = facts.vectors[key]
+    if is_flaky(vector):
+        return counts_in(vector)
+    if not vector.unpatched or not vector.patched:
+        return "no complete run of both states names it"
+    undeclared = ", but is not a declared target" if _is_fixed(vector) else ""
+    return f"{BEFORE[vector.unpatched[0]]}, {AFTER[vector.patched[0]]}{undeclared}: {counts_in(vector)}"
+
+
 def is_flaky(vector: Vector) -> bool:
     """Whether runs of one state disagree; to be there in one and not in another is a disagreement."""
-    return any(len(set(standings)) > 1 for _, standings in vector.states)
+    return _differs(vector.unpatched) or _differs(vector.patched) or _differs(vector.pristine)
 
 
 def is_unstable(vector: Vector) -> bool:
@@ -98,21 +106,13 @@ def counts_in(vector: Vector) -> str:
     return "; ".join(states)
 
 
-def _class_of(key: str, vector: Vector, facts: Facts) -> Classified:
-    declared = key in facts.targets or key in facts.declared_p2p
-    if is_unstable(vector) and not declared:
-        return Classified(kind=TestClass.UNSTABLE, evidence=counts_in(vector))
-    if is_flaky(vector):
-        return Classified(kind=TestClass.FLAKY, evidence=counts_in(vector))
-    if not vector.unpatched or not vector.patched:
-        return Classified(kind=TestClass.EXCLUDED, evidence="no complete run of both states names it")
-    before, after = vector.unpatched[0], vector.patched[0]
-    if before is after is Standing.PASS:
-        return Classified(kind=TestClass.PASS_TO_PASS, evidence=counts_in(vector))
-    is_target = before in FAILS_BEFORE and after is Standing.PASS
-    if is_target and (not facts.targets or key in facts.targets):
-        return Classified(kind=TestClass.FAIL_TO_PASS, evidence=counts_in(vector))
-    undeclared = ", but is not a declared target" if is_target else ""
-    return Classified(
-        kind=TestClass.EXCLUDED, evidence=f"{BEFORE[before]}, {AFTER[after]}{undeclared}: {counts_in(vector)}"
-    )
+def _differs(standings: tuple[Standing, ...]) -> bool:
+    return standings.count(standings[0]) < len(standings) if standings else False
+
+
+def _is_fixed(vector: Vector) -> bool:
+    return vector.unpatched[0] in FAILS_BEFORE and vector.patched[0] is Standing.PASS
+
+
+def _with_evidence(keys: list[str], facts: Facts) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted((facts.shown[key], evidence_of(key, facts)) for key in keys))

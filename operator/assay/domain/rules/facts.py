@@ -88,7 +88,7 @@ def facts_of(task: Task, outcomes: Sequence[RunOutcome], profile: Profile) -> Fa
         task=task,
         profile=profile,
         outcomes=ordered,
-        vectors={key: _vector(key, speaking, observed) for key in sorted(shown)},
+        vectors=_vectors(sorted(shown), speaking, observed),
         shown=shown,
         targets=frozenset(f2p),
         declared_p2p=frozenset(p2p),
@@ -109,10 +109,12 @@ def speaks(outcome: RunOutcome) -> bool:
 
 def _observed(outcome: RunOutcome, profile: Profile) -> dict[str, Standing]:
     """Return a run's standings; of two spellings of one test the worse counts."""
+    standings = {word: profile.standing(word) for word in set(outcome.results.values())}
     found: dict[str, Standing] = {}
     for name, word in outcome.results.items():
-        key, standing = key_of(name, profile.names), profile.standing(word)
-        found[key] = min(found.get(key, standing), standing, key=WORST_FIRST.index)
+        key, standing = key_of(name, profile.names), standings[word]
+        known = found.get(key)
+        found[key] = standing if known is None else min(known, standing, key=WORST_FIRST.index)
     return found
 
 
@@ -147,20 +149,22 @@ def _is_told(
 
 def _shown(ordered: Iterable[RunOutcome], profile: Profile) -> dict[str, str]:
     """Return one spelling a key, the same whatever the order of the runs."""
-    shown: dict[str, str] = {}
-    for outcome in ordered:
-        for name in outcome.results:
-            key = key_of(name, profile.names)
-            shown[key] = min(shown.get(key, name), name)
-    return shown
+    names = sorted(frozenset().union(*(outcome.results for outcome in ordered)), reverse=True)
+    return {key_of(name, profile.names): name for name in names}
 
 
-def _vector(key: str, speaking: Iterable[RunOutcome], observed: Mapping[str, Observed]) -> Vector:
-    standings: dict[RunKind, list[Standing]] = {state: [] for state in RunKind}
+def _vectors(
+    keys: Iterable[str], speaking: Iterable[RunOutcome], observed: Mapping[str, Observed]
+) -> dict[str, Vector]:
+    of_state: dict[RunKind, list[Observed]] = {state: [] for state in RunKind}
     for outcome in speaking:
-        standings[outcome.run.kind].append(observed[outcome.run.name].get(key, Standing.ABSENT))
-    return Vector(
-        unpatched=tuple(standings[RunKind.UNPATCHED]),
-        patched=tuple(standings[RunKind.PATCHED]),
-        pristine=tuple(standings[RunKind.PRISTINE]),
-    )
+        of_state[outcome.run.kind].append(observed[outcome.run.name])
+    unpatched, patched, pristine = (of_state[kind] for kind in (RunKind.UNPATCHED, RunKind.PATCHED, RunKind.PRISTINE))
+    return {
+        key: Vector(
+            unpatched=tuple([run.get(key, Standing.ABSENT) for run in unpatched]),
+            patched=tuple([run.get(key, Standing.ABSENT) for run in patched]),
+            pristine=tuple([run.get(key, Standing.ABSENT) for run in pristine]),
+        )
+        for key in keys
+    }

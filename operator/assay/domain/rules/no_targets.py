@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay.domain.profiles import Standing
-from assay.domain.rules.classes import FAILS_BEFORE, TestClass, classes_of
+from assay.domain.rules.classes import FAILS_BEFORE, TestClass, class_of
 from assay.domain.rules.facts import Facts, Vector
 from assay.domain.rules.finding import Finding, counted, named
 from assay.domain.verdict import Reason
@@ -16,7 +16,7 @@ def no_target_tests(facts: Facts) -> Finding | None:
     """
     if facts.targets:
         return None
-    kinds = [classified.kind for classified in classes_of(facts).values()]
+    kinds = [class_of(key, facts) for key in facts.vectors]
     if TestClass.FAIL_TO_PASS in kinds:
         return None
     candidates = facts.names(key for key, vector in facts.vectors.items() if _almost(vector))
