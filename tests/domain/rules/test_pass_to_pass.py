@@ -113,3 +113,21 @@ def test_the_profile_says_what_a_declared_test_that_is_skipped_or_missing_is(
 @pytest.mark.parametrize(("profile", "expected"), [("strict", ()), ("swebench-v4", ("x",)), ("swebench-v5", ("x",))])
 def test_an_expected_failure_is_a_pass_where_the_profile_says_so(profile: str, expected: tuple[str, ...]) -> None:
     assert judged({"x": "XXX XX"}, profile=profile).tests.pass_to_pass == expected
+
+
+def test_a_passing_test_in_neither_list_is_noted_where_lists_are_compared_exactly() -> None:
+    tests = {"listed": "PPP PP", "extra": "PPP PP", "other": "FFF FF"}
+
+    ((reason, message),) = judged(tests, p2p=("listed",), profile="rebench-v2").details
+
+    assert reason is Reason.EXTRA_PASSING_TESTS
+    assert message == (
+        "1 test in neither list passed with the reference patch, which is a mismatch under rebench-v2: extra"
+    )
+    assert judged(tests, p2p=("listed",)).details == ()
+
+
+def test_nothing_is_extra_when_nothing_is_declared() -> None:
+    runs = make_runs({"target": "FFF PP", "old": "PPP PP"})
+
+    assert verdict_of(make_task(), runs, PROFILES["rebench-v2"]).details == ()

@@ -225,8 +225,9 @@ def test_a_patched_failure_beside_a_refused_look_up_needs_the_network(
     assert verdict.message.endswith(f"; patched-1 was refused the network: {HINT}")
 
 
-def test_a_refused_look_up_in_a_run_that_is_as_it_should_be_means_nothing() -> None:
-    runs = changed(make_runs(GOOD), "patched-1", "patched-2", network_hints=(HINT,))
+@pytest.mark.parametrize("other", ["PPP PP", "PPP ..", "PFP FF"])
+def test_a_refused_look_up_in_a_run_that_is_as_it_should_be_means_nothing(other: str) -> None:
+    runs = changed(make_runs({**GOOD, "other": other}), "patched-1", "patched-2", network_hints=(HINT,))
 
     assert verdict_of(make_task(), runs, STRICT).kind is VerdictKind.VALID
 

@@ -23,6 +23,7 @@ from assay.domain.rules.classes import lists_of
 from assay.domain.rules.dirty_image import dirty_image
 from assay.domain.rules.excluded import pass_to_pass_excluded
 from assay.domain.rules.exit_code import exit_code_contradicts
+from assay.domain.rules.extra_passing import extra_passing_tests
 from assay.domain.rules.facts import Facts, facts_of
 from assay.domain.rules.failing import target_tests_fail_patched
 from assay.domain.rules.finding import Finding, counted
@@ -63,6 +64,7 @@ RULES: tuple[Rule, ...] = (
     pass_to_pass_regression,
     told_by_the_rest,
     pass_to_pass_excluded,
+    extra_passing_tests,
     exit_code_contradicts,
 )
 

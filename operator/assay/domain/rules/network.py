@@ -1,7 +1,8 @@
 """NeedsNetwork: the patched state fails, and its log shows connections or look-ups that were refused.
 
-It leads over the failures that it explains.  A failure of targets or of every test is taken to be explained by any
-such line; a lost pass-to-pass test only when the unpatched runs show no such line.
+It leads over the failures that it explains, and makes none of its own: a log may speak of refused look-ups in a test
+that passes.  A failure of targets or of every test is taken to be explained by any such line; tests that the patched
+state lost only when the unpatched runs show no such line.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ from assay.domain.profiles import Standing
 from assay.domain.rules.classes import is_flaky
 from assay.domain.rules.facts import Facts, Vector
 from assay.domain.rules.failing import target_tests_fail_patched
-from assay.domain.rules.finding import Finding, printable
+from assay.domain.rules.finding import Finding, counted, printable
+from assay.domain.rules.no_targets import no_target_tests
 from assay.domain.rules.not_run import tests_did_not_run
+from assay.domain.rules.regression import pass_to_pass_regression
 from assay.domain.verdict import Reason
 
 SHOWN_HINT = 200
@@ -33,11 +36,13 @@ def needs_network(facts: Facts) -> Finding | None:
 
 
 def _lost(facts: Facts) -> str:
-    """Return how many tests the patched state lost, empty when the unpatched runs wanted the network as well."""
+    """Return how many tests the patched state lost; empty when that condemns nothing or has another explanation."""
     if any(run.network_hints for run in facts.of(RunKind.UNPATCHED)):
         return ""
     lost = sum(_is_lost(vector) for vector in facts.vectors.values())
-    return f"{lost} of the tests that passed without the reference patch did not pass with it" if lost else ""
+    if not lost or not (no_target_tests(facts) or pass_to_pass_regression(facts)):
+        return ""
+    return f"{counted(lost, 'test')} passed without the reference patch and not with it"
 
 
 def _is_lost(vector: Vector) -> bool:
