@@ -5,7 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.domain.patches import fault_of_patch, header_lines, paths_of, unquoted
@@ -143,6 +143,7 @@ def test_lines_inside_of_hunks_are_not_headers() -> None:
     ]
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=200))
 def test_any_bytes_get_an_answer(content: bytes) -> None:
     quoted = b'diff --git "a/' + content + b'" "b/' + content + b'"\n--- "' + content + b'"\n'
@@ -156,6 +157,7 @@ NAME = st.text(st.characters(exclude_characters="/\0", codec="utf-8"), min_size=
 )
 
 
+@settings(deadline=None)
 @given(st.lists(NAME, min_size=1, max_size=3).map("/".join))
 def test_every_path_that_git_quotes_is_read_back(path: str) -> None:
     raw = path.encode()

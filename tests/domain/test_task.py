@@ -3,7 +3,7 @@
 import base64
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.api import v1alpha1
@@ -242,6 +242,7 @@ def test_a_quantity_that_is_none_is_refused_by_its_name(name: str, field: str, t
     assert refusal.field == f"spec.resources.{field}"
 
 
+@settings(deadline=None)
 @given(st.text(max_size=60), st.text(max_size=60), st.text(max_size=60))
 def test_any_text_gets_a_task_or_a_refusal(image: str, patch: str, encoded: str) -> None:
     task = v1alpha1.Task.model_construct(

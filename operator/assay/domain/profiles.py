@@ -235,7 +235,10 @@ run. A profile decides which status words are a pass, a failure or neither, whic
 parser reads, and whether a *declared* pass-to-pass test that is skipped or missing in the patched runs is a regression
 (credit `failure`) or not (`success`, `left out`). An exit code that contradicts the results is reported in a validation and
 never drops a task by itself: a coverage gate or a package that does not build must not cost the task its tests. The rows on
-empty lists, on tests in neither list and on exit codes matter when a submission is graded.
+empty lists, on tests in neither list and on exit codes decide when a submission is graded; a validation notes the last two.
+
+A declared pass-to-pass test that never was one (it fails, flakes or is missing without the reference patch, too) leaves the
+list with its evidence and does not drop the task: a test that is not in the list misjudges no submission.
 """
 
 

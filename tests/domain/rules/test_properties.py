@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.api.v1alpha1 import Verdict as VerdictKind
@@ -53,6 +53,7 @@ CLEAN = validations(kinds=st.just(OutcomeKind.FINISHED)).map(
 )
 
 
+@settings(deadline=None)
 @given(tasks(), validations(), PROFILE, st.randoms(use_true_random=False))
 def test_the_order_in_which_runs_ended_does_not_matter(task, outcomes, profile, random) -> None:  # type: ignore[no-untyped-def]
     shuffled = list(outcomes)
@@ -61,6 +62,7 @@ def test_the_order_in_which_runs_ended_does_not_matter(task, outcomes, profile, 
     assert verdict_of(task, shuffled, profile) == verdict_of(task, outcomes, profile)
 
 
+@settings(deadline=None)
 @given(tasks(), validations(), PROFILE)
 def test_attempts_lost_before_do_not_matter(task: Task, outcomes: list[RunOutcome], profile: Profile) -> None:
     later = [replace(run, attempt=run.attempt + number) for number, run in enumerate(outcomes)]
@@ -68,6 +70,7 @@ def test_attempts_lost_before_do_not_matter(task: Task, outcomes: list[RunOutcom
     assert verdict_of(task, later, profile) == verdict_of(task, outcomes, profile)
 
 
+@settings(deadline=None)
 @given(tasks(), validations(), PROFILE)
 def test_every_name_is_in_exactly_one_list(task: Task, outcomes: list[RunOutcome], profile: Profile) -> None:
     tests = verdict_of(task, outcomes, profile).tests
@@ -81,6 +84,7 @@ def test_every_name_is_in_exactly_one_list(task: Task, outcomes: list[RunOutcome
         assert set(listed) == seen
 
 
+@settings(deadline=None)
 @given(tasks(), CLEAN, PROFILE)
 def test_a_valid_task_has_targets_that_fail_before_and_pass_after(
     task: Task, outcomes: list[RunOutcome], profile: Profile
@@ -103,6 +107,7 @@ def test_a_valid_task_has_targets_that_fail_before_and_pass_after(
             assert run.run.kind is RunKind.PRISTINE or profile.standing(run.results[name]) is Standing.PASS
 
 
+@settings(deadline=None)
 @given(st.sets(st.sampled_from("abcdef"), min_size=1), st.integers(1, 4), st.integers(1, 4), PROFILE)
 def test_targets_that_behave_are_always_found_valid(
     targets: set[str], unpatched: int, patched: int, profile: Profile
@@ -119,6 +124,7 @@ def test_targets_that_behave_are_always_found_valid(
         assert verdict.tests.pass_to_pass == ("old",)
 
 
+@settings(deadline=None)
 @given(tasks(), validations(), PROFILE)
 def test_a_run_with_a_hole_or_cut_after_the_patch_is_never_part_of_a_valid_verdict(
     task: Task, outcomes: list[RunOutcome], profile: Profile
@@ -131,6 +137,7 @@ def test_a_run_with_a_hole_or_cut_after_the_patch_is_never_part_of_a_valid_verdi
         )
 
 
+@settings(deadline=None)
 @given(tasks(), validations(), PROFILE, st.data())
 def test_no_later_run_takes_an_early_verdict_back(task, outcomes, profile, data) -> None:  # type: ignore[no-untyped-def]
     so_far = data.draw(st.lists(st.sampled_from(outcomes), unique_by=lambda run: run.run.name))
@@ -143,6 +150,7 @@ def test_no_later_run_takes_an_early_verdict_back(task, outcomes, profile, data)
         assert late.kind is VerdictKind.INVALID or any(run.truncated for run in outcomes)
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_what_a_message_shows_fits_on_one_printable_line(text: str) -> None:
     shown = printable(text, 40)
