@@ -200,6 +200,7 @@ def _kwok(plan: Plan) -> Component:
             str(path_of("kwok")),
             f"--kubeconfig={layout.pki}/kwok.kubeconfig",
             f"--config={layout.config}/kwok.yaml",
+            "--v=WARN",  # at INFO it writes some hundred bytes for each change of each pod
             "--manage-all-nodes",
             f"--node-ip={plan.node_address}",
             f"--node-port={KWOK_PORT}",
