@@ -28,6 +28,11 @@ def remove(name: str, *, patience: float = 10) -> list[Path]:
         time.sleep(0.05)
 
 
+def exist(name: str) -> bool:
+    """Whether any hierarchy has them."""
+    return bool(_of(name))
+
+
 def _of(name: str) -> list[Path]:
     return [hierarchy / name for hierarchy in _hierarchies() if (hierarchy / name).is_dir()]
 

@@ -179,7 +179,8 @@ def _parser() -> argparse.ArgumentParser:
 def main() -> int:
     """Run one command; a failure is a message, not a traceback."""
     for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.default_int_handler)
+        if signal.getsignal(number) is not signal.SIG_IGN:  # nohup
+            signal.signal(number, signal.default_int_handler)
     options = _parser().parse_args()
     try:
         options.run(options)

@@ -13,7 +13,7 @@ from layout import SOURCE, Layout
 from locks import exclusive
 from plan import Profile, read_plan
 from progress import Failure, say
-from remains import remove_remains
+from remains import has_remains, remove_remains
 from state import Phase, Status, read_status, supervisor_of
 
 _POLL = 0.05
@@ -37,12 +37,12 @@ def bring_up(
 
 def take_down(layout: Layout) -> None:
     """End the cluster and remove all that is left of it; nothing to do is no error."""
-    if not layout.root.exists():
+    if not has_remains(layout) and not layout.command_lock.exists():
         return
     _require_root()
     with _turn(layout):
         _end(layout)
-    layout.command_lock.unlink(missing_ok=True)
+        layout.command_lock.unlink(missing_ok=True)
 
 
 def _require_root() -> None:

@@ -18,11 +18,14 @@ from progress import say
 def exclusive(path: Path, *, waiting: str) -> Iterator[None]:
     """Hold the lock file for the length of a block; `waiting` is said when someone else has it."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a") as lock:
-        if not _try(lock.fileno()):
-            say(waiting)
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
+    while True:
+        with path.open("a") as lock:
+            if not _try(lock.fileno()):
+                say(waiting)
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            if _is_at(path, lock.fileno()):  # its last holder may have deleted it while we waited
+                yield
+                return
 
 
 def hold(path: Path) -> int | None:
@@ -63,6 +66,13 @@ def claim(name: str) -> socket.socket | None:
         claimed.close()
         return None
     return claimed
+
+
+def _is_at(path: Path, descriptor: int) -> bool:
+    try:
+        return os.path.samestat(path.stat(), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
 
 
 def _try(descriptor: int, kind: int = fcntl.LOCK_EX) -> bool:

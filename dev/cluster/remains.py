@@ -16,14 +16,19 @@ from plan import Plan, read_plan
 from progress import Failure
 
 
+def has_remains(layout: Layout) -> bool:
+    """Whether anything of the cluster is there, alive or not."""
+    return layout.root.exists() or cgroups.exist(layout.identity)
+
+
 def remove_remains(layout: Layout, *, keep_logs: bool = False) -> None:
     """Remove everything of a cluster whose processes are dead or dying."""
+    left = cgroups.remove(layout.identity)
+    if left:
+        raise Failure(f"processes of cluster {layout.name!r} are still there: see {left[0]}/**/cgroup.procs")
     plan = read_plan(layout)
     if plan is not None:
-        left = cgroups.remove(plan.cgroup)
-        if left:
-            raise Failure(f"processes of cluster {layout.name!r} are still there: see {left[0]}/**/cgroup.procs")
-        _remove_link(plan)  # after the cgroups: its peer is in the network namespace of those processes
+        _remove_link(plan)
     if keep_logs:
         _remove_files(layout.data)
     else:
