@@ -99,6 +99,9 @@ _JS_TAIL = re.compile(r"(?:(?<!\s)\s++|(?!\s))(?:\(\s*+)?(?<!\d)\d++(?:\.\d++)?\
 
 def without_js_duration(name: str) -> str:
     """Cut `(5.1ms)`, ` 5 s`, even a glued `2s`, in any letter case, from as far left as it can begin, then trim."""
+    last = name[-1:]
+    if last.isalnum() and last not in "sS":
+        return name.lstrip()
     if not name.rstrip().removesuffix(")").rstrip().endswith(("s", "S")):
         return name.strip()
     found = _JS_TAIL.search(name)

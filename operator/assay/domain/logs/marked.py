@@ -7,7 +7,8 @@ may compete for the same characters (hence possessive repeats, and names that en
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Any
 
 from assay.domain.logs.lines import Split, Trim, lists_of_lines, trimmed
 from assay.domain.logs.statuses import Merge, put
@@ -21,17 +22,20 @@ Found = re.Match[str] | Mapping[str, str | None]
 class Rule:
     """One shape of line.
 
-    `pattern` (or a function of the line) has a group `name` (and perhaps `void`: the name of a broken line that holds none). `status` is the status
-    itself, or a map from the group `word` to it (a word that is not in the map writes nothing), or a function of the
-    match. `clean` is applied to the line for this rule alone. `label` makes the line a heading: its name is the label
-    of what follows and nothing is written.
+    `pattern` (or a function of the line) has a group `name` (and perhaps `void`: the name of a broken line that holds
+    none). `status` is the status itself, or a map from the group `word` to it (a word that is not in the map writes
+    nothing), or a function of the match. `clean` is applied to the line for this rule alone. `label` makes the line a
+    heading: its name is the label of what follows and nothing is written. `heads` (a character class, without brackets)
+    and `clue` say how a fitting line begins and what it contains; they only save time.
     """
 
     pattern: re.Pattern[str] | Callable[[str], Found | None]
     status: str | Mapping[str, str] | Callable[[Found], str | None] = ""
-    clean: Edit | None = None
-    merge: Merge = put
     edits: tuple[Edit, ...] = ()
+    merge: Merge = put
+    heads: str = ""
+    clue: str = ""
+    clean: Edit | None = None
     empty: bool = True
     label: bool = False
 
@@ -41,6 +45,8 @@ def rule(  # noqa: PLR0913 - the fields of a rule
     status: str | Mapping[str, str] | Callable[[Found], str | None] = "",
     *edits: Edit,
     merge: Merge = put,
+    heads: str = "",
+    clue: str = "",
     flags: re.RegexFlag = re.NOFLAG,
     clean: Edit | None = None,
     empty: bool = True,
@@ -48,12 +54,22 @@ def rule(  # noqa: PLR0913 - the fields of a rule
 ) -> Rule:
     """A rule from a pattern's source."""
     finder = re.compile(pattern, flags) if isinstance(pattern, str) else pattern
-    return Rule(pattern=finder, status=status, edits=edits, merge=merge, clean=clean, empty=empty, label=label)
+    return Rule(
+        pattern=finder,
+        status=status,
+        edits=edits,
+        merge=merge,
+        heads=heads,
+        clue=clue,
+        clean=clean,
+        empty=empty,
+        label=label,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Marked:
-    """Options of the family; `heads` are the characters that a line of interest can start with (empty: any).
+    """Options of the family.
 
     `clues` are texts of which every line of interest contains one: they only save time. `ignore` lists texts that
     disqualify a line, `ignore_heads` those that do so at its start. `joiner` and `no_label` say how a label is joined.
@@ -63,13 +79,12 @@ class Marked:
     split: Split = Split.LF
     trim: Trim = Trim.BOTH
     clean: Callable[[str], str] | None = None
-    heads: str = ""
     clues: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     ignore_heads: tuple[str, ...] = ()
     joiner: str = ""
     no_label: str | None = None
-    after: tuple[Callable[[str, dict[str, str]], None], ...] = field(default=())
+    after: tuple[Callable[[str, dict[str, str]], None], ...] = ()
 
     def results_of(self, text: str) -> dict[str, str]:
         """Names and statuses of the marked lines."""
@@ -81,17 +96,13 @@ class Marked:
         return reader.results
 
     def _candidates(self, lines: list[str]) -> list[str]:
-        if self.clues:
-            clues = self.clues
-            if len(clues) == 1:
-                clue = clues[0]
-                lines = [line for line in lines if clue in line]
-            else:
-                lines = [line for line in lines if any(clue in line for clue in clues)]
+        if len(self.clues) == 1:
+            clue = self.clues[0]
+            lines = [line for line in lines if clue in line]
+        elif len(self.clues) == 2:
+            first, second = self.clues
+            lines = [line for line in lines if first in line or second in line]
         lines = trimmed(lines, self.trim)
-        if self.heads:
-            heads = frozenset(self.heads)
-            lines = [line for line in lines if line[:1] in heads]
         if self.ignore_heads:
             lines = [line for line in lines if not line.lstrip().startswith(self.ignore_heads)]
         for text in self.ignore:
@@ -99,48 +110,106 @@ class Marked:
         return lines
 
 
+Step = tuple[Callable[[str], Found | None], Callable[[Found], None], str, Edit | None]
+"""Finder and writer of one rule, its clue and its cleaner."""
+
+
+class _StepsByHead(dict[str, list[Step]]):
+    """First character of a line -> the steps of the rules that can fit it, in order; filled as characters turn up."""
+
+    def __init__(self, rules: tuple[Rule, ...], steps: list[Step]) -> None:
+        super().__init__()
+        self._steps = [
+            (re.compile(f"[{item.heads}]") if item.heads else None, step)
+            for item, step in zip(rules, steps, strict=True)
+        ]
+
+    def __missing__(self, head: str) -> list[Step]:
+        steps = [step for heads, step in self._steps if heads is None or heads.match(head)]
+        self[head] = steps
+        return steps
+
+
 class _Reader:
     """The state of one reading: the results so far and the current label."""
 
     def __init__(self, grammar: Marked) -> None:
         self.results: dict[str, str] = {}
-        self._rules = [(_finder(item), item) for item in grammar.rules]
         self._joiner = grammar.joiner
         self._label = grammar.no_label
+        steps = [(_finder(item), self._writer(item), item.clue, item.clean) for item in grammar.rules]
+        self._steps = _StepsByHead(grammar.rules, steps)
 
     def read(self, lines: list[str]) -> None:
-        rules, results, write = self._rules, self.results, self._write
+        steps_by_head = self._steps
         for line in lines:
-            for match, candidate in rules:
-                found = match(candidate.clean(line) if candidate.clean else line)
+            for find, write, clue, clean in steps_by_head[line[:1]]:
+                if clue and clue not in line:
+                    continue
+                found = find(clean(line) if clean else line)
                 if found is not None:
-                    write(results, candidate, found)
+                    write(found)
                     break
 
-    def _write(self, results: dict[str, str], rule: Rule, found: Found) -> None:
-        name = found["name"]
+    def _writer(self, item: Rule) -> Callable[[Found], None]:
+        if item.label:
+            return self._relabel
+        if self._joiner:
+            return self._labelled_writer(item)
+        return _plain_writer(item, self.results)
+
+    def _relabel(self, found: Found) -> None:
+        self._label = _name(found)
+
+    def _labelled_writer(self, item: Rule) -> Callable[[Found], None]:
+        def write(found: Found) -> None:
+            status = _status(item, found)
+            if status is not None:
+                name = _name(found)
+                for edit in item.edits:
+                    name = edit(name)
+                full_name = name if self._label is None else f"{self._label}{self._joiner}{name}"
+                item.merge(self.results, full_name, status)
+
+        return write
+
+
+def _plain_writer(item: Rule, results: dict[str, str]) -> Callable[[Found], None]:
+    """Enter a name without label; written out for speed, since it runs for every test in a log."""
+    edits, empty, merge = item.edits, item.empty, item.merge
+    overwrites, fixed = merge is put, item.status if isinstance(item.status, str) else None
+    words = item.status.get if isinstance(item.status, Mapping) else None
+    finder = item.pattern
+    name_group: str | int = finder.groupindex["name"] if isinstance(finder, re.Pattern) else "name"
+    word_group: str | int = finder.groupindex.get("word", 0) if isinstance(finder, re.Pattern) else "word"
+
+    def write(found: Any) -> None:
+        name = found[name_group]
         if name is None:
             name = found["void"] or ""
-        if rule.label:
-            self._label = name
-            return
-        status = _status(rule, found)
+        status = fixed if fixed is not None else words(found[word_group]) if words else _status(item, found)
         if status is None:
             return
-        for edit in rule.edits:
+        for edit in edits:
             name = edit(name)
-        if not name and not rule.empty:
-            return
-        if self._joiner and self._label is not None:
-            name = f"{self._label}{self._joiner}{name}"
-        rule.merge(results, name, status)
+        if overwrites and (name or empty):
+            results[name] = status
+        elif name or empty:
+            merge(results, name, status)
+
+    return write
 
 
-def _finder(rule: Rule) -> Callable[[str], Found | None]:
-    return rule.pattern.match if isinstance(rule.pattern, re.Pattern) else rule.pattern
+def _finder(item: Rule) -> Callable[[str], Found | None]:
+    return item.pattern.match if isinstance(item.pattern, re.Pattern) else item.pattern
 
 
-def _status(rule: Rule, found: Found) -> str | None:
-    if isinstance(rule.status, str):
-        return rule.status
-    return rule.status(found) if callable(rule.status) else rule.status.get(found["word"] or "")
+def _name(found: Found) -> str:
+    name = found["name"]
+    return name if name is not None else found["void"] or ""
+
+
+def _status(item: Rule, found: Found) -> str | None:
+    if isinstance(item.status, str):
+        return item.status
+    return item.status(found) if callable(item.status) else item.status.get(found["word"] or "")

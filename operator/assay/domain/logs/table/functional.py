@@ -56,12 +56,12 @@ def _alcotest(line: str) -> Found | None:
 
 def _plain(glyph: str, status: str) -> Rule:
     """A glyph, a name and a time, colours removed."""
-    return rule(r"\s*+" + between(glyph, _SCALA_TIME + r"\s*+$", Void.EMPTY), status, clean=sgr_and_bare)
+    return rule(r"\s*+" + between(glyph, _SCALA_TIME + r"\s*+$", Void.EMPTY), status, heads=rf"{glyph}\x1b\[", clean=sgr_and_bare)
 
 
 def _coloured(glyph: str, colour: str, status: str) -> Rule:
     """A glyph, a name and a time in what is left of their colours; the name keeps its blanks."""
-    return rule(rf"{glyph}\s++\[0m\[{colour}m(?P<name>.+?)\[0m\s++\[90m{_SCALA_TIME}\[0m$", status)
+    return rule(rf"{glyph}\s++\[0m\[{colour}m(?P<name>.+?)\[0m\s++\[90m{_SCALA_TIME}\[0m$", status, heads=glyph)
 
 
 OCAML_V4 = marked(
@@ -72,28 +72,40 @@ OCAML_V4 = marked(
         {word: word for word in (PASSED, FAILED, SKIPPED, ERROR)},
         _up_to_two_blanks,
         merge=rank,
+        heads="PFSE",
     ),
     split=Split.UNIVERSAL,
     clean=sgr_to_space,
-    heads="PFSE",
 )
 
 ROWS = (
     marked(
         "parse_log_haskell",
         "haskell",
-        rule(rf"(?:\s*+(?P<name>\S.*?)(?<!\s)|(?P<void>\s++)){_TASTY_TAIL}", _TASTY, str.strip),
-        rule(r"\s++(?P<name>\S.*?)(?<!\s)\s++\[[✓✔]\]$|\s\s\s++(?P<void>)\[[✓✔]\]$", PASSED, merge=keep),
-        rule(r"\s++(?P<name>\S.*?)(?<!\s)\s++\[[✗✘]\]$|\s\s\s++(?P<void>)\[[✗✘]\]$", FAILED),
+        rule(rf"(?:\s*+(?P<name>\S.*?)(?<!\s)|(?P<void>\s++)){_TASTY_TAIL}", _TASTY, str.strip, clue=":"),
+        rule(
+            r"\s++(?P<name>\S.*?)(?<!\s)\s++\[[✓✔]\]$|\s\s\s++(?P<void>)\[[✓✔]\]$",
+            PASSED,
+            merge=keep,
+            heads=r"\s",
+            clue="]",
+        ),
+        rule(r"\s++(?P<name>\S.*?)(?<!\s)\s++\[[✗✘]\]$|\s\s\s++(?P<void>)\[[✗✘]\]$", FAILED, heads=r"\s", clue="]"),
         rule(
             rf"\s*+[✓✔](?:{ENDS_IN_PAREN}\s++(?P<name>\S.*?)(?<!\s)\s++\(|\s++(?P<void>.+))",
             PASSED,
             str.strip,
             merge=keep,
+            heads=r"\s✓✔",
         ),
-        rule(r"\s*+[✗✘]\s++(?P<name>.+)", FAILED, str.strip),
-        rule(r"\s*+\d++\)\s++(?P<name>.+)", FAILED, str.strip),
-        rule(r"###\s++(?P<word>Failure|Error)\s++in:\s++(?P<name>.+)", {"Failure": FAILED, "Error": ERROR}, str.strip),
+        rule(r"\s*+[✗✘]\s++(?P<name>.+)", FAILED, str.strip, heads=r"\s✗✘"),
+        rule(r"\s*+\d++\)\s++(?P<name>.+)", FAILED, str.strip, heads=r"\s\d", clue=")"),
+        rule(
+            r"###\s++(?P<word>Failure|Error)\s++in:\s++(?P<name>.+)",
+            {"Failure": FAILED, "Error": ERROR},
+            str.strip,
+            heads="#",
+        ),
         split=Split.UNIVERSAL,
         trim=Trim.RIGHT,
         clean=sgr,
@@ -106,9 +118,8 @@ ROWS = (
     marked(
         "parse_log_ocaml",
         "ocaml",
-        rule(_alcotest, lambda found: _ALCOTEST.get(found["word"] or "", ERROR), merge=put_unless_passed),
+        rule(_alcotest, lambda found: _ALCOTEST.get(found["word"] or "", ERROR), merge=put_unless_passed, heads=r"\["),
         split=Split.UNIVERSAL,
-        heads="[",
     ),
     marked(
         "parse_log_ocaml_v3",
@@ -118,22 +129,21 @@ ROWS = (
             lambda found: _TAGS.get((found["word"] or "").lower()),
             _with_single_blanks,
             merge=rank,
+            heads=r"\[",
         ),
         split=Split.UNIVERSAL,
-        heads="[",
     ),
     OCAML_V4,
     alias("parse_log_ocaml_v5", OCAML_V4),
     marked(
         "parse_log_scala",
         "scala",
-        rule(before_paren(_INFO_ITEM, r"\*\*\*\s++FAILED\s++\*\*\*\s++", Void.EMPTY), FAILED),
-        rule(before_paren(_INFO_ITEM, r"!!!\s++CANCELED\s++!!!\s++", Void.EMPTY), SKIPPED),
-        rule(between(_INFO_ITEM, r"!!!\s++IGNORED\s++!!!", Void.EMPTY), SKIPPED),
-        rule(before_paren(_INFO_ITEM, void=Void.EMPTY), PASSED, merge=keep),
+        rule(before_paren(_INFO_ITEM, r"\*\*\*\s++FAILED\s++\*\*\*\s++", Void.EMPTY), FAILED, heads=r"\["),
+        rule(before_paren(_INFO_ITEM, r"!!!\s++CANCELED\s++!!!\s++", Void.EMPTY), SKIPPED, heads=r"\["),
+        rule(between(_INFO_ITEM, r"!!!\s++IGNORED\s++!!!", Void.EMPTY), SKIPPED, heads=r"\["),
+        rule(before_paren(_INFO_ITEM, void=Void.EMPTY), PASSED, merge=keep, heads=r"\["),
         split=Split.UNIVERSAL,
         clues=("[info]",),
-        heads="[",
     ),
     marked(
         "parse_log_scala_v2",

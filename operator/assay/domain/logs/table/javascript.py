@@ -36,8 +36,8 @@ def _without_markers(line: str) -> str:
     return line
 
 
-_BULLET = rule(r"-\s++(?P<name>.+)", SKIPPED, without_js_duration, empty=False)
-_TICK = rule(r"✔\s++(?P<name>.+)", PASSED, without_js_duration, merge=keep, empty=False)
+_BULLET = rule(r"-\s++(?P<name>.+)", SKIPPED, without_js_duration, heads="-", empty=False)
+_TICK = rule(r"✔\s++(?P<name>.+)", PASSED, without_js_duration, heads="✔", merge=keep, empty=False)
 
 
 def _second_passes(results: dict[str, str], name: str, _status: str) -> None:
@@ -62,41 +62,40 @@ ROWS = (
     marked(
         "parse_log_jest",
         "javascript",
-        rule(r"(?P<word>[✓✕○])\s(?P<name>.+)", {"✓": PASSED, "✕": FAILED, "○": SKIPPED}, without_paren_int),
-        heads="✓✕○",
+        rule(
+            r"(?P<word>[✓✕○])\s(?P<name>.+)", {"✓": PASSED, "✕": FAILED, "○": SKIPPED}, without_paren_int, heads="✓✕○"
+        ),
     ),
     marked(
         "parse_log_vitest",
         "javascript",
-        rule(r"(?P<word>[✓×↓])\s(?P<name>.+)", {"✓": PASSED, "×": FAILED, "↓": SKIPPED}, without_bare),
-        heads="✓×↓",
+        rule(r"(?P<word>[✓×↓])\s(?P<name>.+)", {"✓": PASSED, "×": FAILED, "↓": SKIPPED}, without_bare, heads="✓×↓"),
     ),
     marked(
         "parse_log_react_pdf",
         "javascript",
-        rule(r"(?P<word>PASS|FAIL)\s(?P<name>.*)", {"PASS": PASSED, "FAIL": FAILED}, without_paren_dot),
+        rule(r"(?P<word>PASS|FAIL)\s(?P<name>.*)", {"PASS": PASSED, "FAIL": FAILED}, without_paren_dot, heads="PF"),
         trim=Trim.NONE,
-        heads="PF",
     ),
     marked(
         "parse_log_jest_json",
         "javascript",
-        rule(r"\[(?P<word>PASSED|FAILED)\]\s(?P<name>.+)", {"PASSED": PASSED, "FAILED": FAILED}),
-        heads="[",
+        rule(r"\[(?P<word>PASSED|FAILED)\]\s(?P<name>.+)", {"PASSED": PASSED, "FAILED": FAILED}, heads=r"\["),
     ),
     marked(
         "parse_log_tap",
         "javascript",
-        rule(r"(?P<word>ok|not ok) \d++ (?P<name>.+)", {"ok": PASSED, "not ok": FAILED}),
-        heads="on",
+        rule(r"(?P<word>ok|not ok) \d++ (?P<name>.+)", {"ok": PASSED, "not ok": FAILED}, heads="on"),
     ),
-    marked("parse_log_marked", "javascript", rule(r"\d++\)\s(?P<name>.*)", FAILED, str.strip), trim=Trim.NONE),
+    marked(
+        "parse_log_marked", "javascript", rule(r"\d++\)\s(?P<name>.*)", FAILED, str.strip, heads=r"\d"), trim=Trim.NONE
+    ),
     marked(
         "parse_log_js",
         "javascript",
         _BULLET,
-        rule(r"\d++\)\s++(?P<name>.*):$", FAILED, without_js_duration, empty=False),
-        rule(r"\[W\]\s*+\d++\)\s++(?P<name>.+)", FAILED, without_js_duration, empty=False),
+        rule(r"\d++\)\s++(?P<name>.*):$", FAILED, without_js_duration, empty=False, heads=r"\d"),
+        rule(r"\[W\]\s*+\d++\)\s++(?P<name>.+)", FAILED, without_js_duration, empty=False, heads=r"\["),
         _TICK,
         split=Split.UNIVERSAL,
     ),
@@ -104,7 +103,7 @@ ROWS = (
         "parse_log_js_2",
         "javascript",
         _BULLET,
-        rule(r"\d++\)\s++(?P<name>.+)", FAILED, without_js_duration, empty=False),
+        rule(r"\d++\)\s++(?P<name>.+)", FAILED, without_js_duration, empty=False, heads=r"\d"),
         _TICK,
         split=Split.UNIVERSAL,
     ),
@@ -116,13 +115,14 @@ ROWS = (
     marked(
         "parse_log_js_4",
         "javascript",
-        rule(r"[✔✓](?P<name>.*)", PASSED, _without_tag, without_js_duration, merge=keep, empty=False),
+        rule(r"[✔✓](?P<name>.*)", PASSED, _without_tag, without_js_duration, merge=keep, empty=False, heads="✔✓"),
         rule(
             r"(?P<word>[✘✖×○◌◦⚪])(?P<name>.*)",
             dict.fromkeys("✘✖×", FAILED) | dict.fromkeys("○◌◦⚪", SKIPPED),
             _without_tag,
             without_js_duration,
             empty=False,
+            heads="✘✖×○◌◦⚪",
         ),
         rule(
             r"(?=.*?(?:\(skipped\)|\[(?:skip|skipped|pending|todo)\]))(?P<name>.*)",
@@ -137,19 +137,36 @@ ROWS = (
     marked(
         "parse_log_npx",
         "javascript",
-        rule(r"✔\s++(?P<name>.+)", PASSED, without_paren_ms),
-        rule(r"\d++\)\s++(?P<name>.+)", FAILED, without_last_paren),
+        rule(r"✔\s++(?P<name>.+)", PASSED, without_paren_ms, heads="✔"),
+        rule(r"\d++\)\s++(?P<name>.+)", FAILED, without_last_paren, heads=r"\d"),
         split=Split.UNIVERSAL,
     ),
     dialect("parse_log_dart", "dart", DartEvents()),
     marked(
         "parse_log_dart_v3",
         "dart",
-        rule(r"\d++:\d++\s++\+\d++\s++-\d++:\s++loading\s++(?P<name>/[^:]+\.dart)\s++\[E\]$", ERROR),
         rule(
-            rf"{_DART_PROGRESS}(?=.*\[E\])(?P<name>{_DART_PATH}:\s++\S.*)", FAILED, _path_and_name, _without_error_mark
+            r"\d++:\d++\s++\+\d++\s++-\d++:\s++loading\s++(?P<name>/[^:]+\.dart)\s++\[E\]$",
+            ERROR,
+            heads=r"\d",
+            clue="loading",
         ),
-        rule(rf"{_DART_PROGRESS}(?P<name>{_DART_PATH}:\s++\S.*)", PASSED, _path_and_name, merge=keep),
+        rule(
+            rf"{_DART_PROGRESS}(?=.*\[E\])(?P<name>{_DART_PATH}:\s++\S.*)",
+            FAILED,
+            _path_and_name,
+            _without_error_mark,
+            heads=r"\d",
+            clue="[E]",
+        ),
+        rule(
+            rf"{_DART_PROGRESS}(?P<name>{_DART_PATH}:\s++\S.*)",
+            PASSED,
+            _path_and_name,
+            merge=keep,
+            heads=r"\d",
+            clue=".dart",
+        ),
         split=Split.UNIVERSAL,
     ),
     marked(
@@ -160,8 +177,8 @@ ROWS = (
             "",
             _path_and_name,
             merge=_second_passes,
+            heads=r"\[",
         ),
         split=Split.UNIVERSAL,
-        heads="[",
     ),
 )

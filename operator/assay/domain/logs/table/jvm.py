@@ -53,8 +53,10 @@ JAVA_MVN_V2 = marked(
     rule(
         between(r"\[INFO\]", r"\.\.++\s++(?P<word>SUCCESS|FAILURE|SKIPPED)(?=\s|\[|$)", Void.BLANK),
         {"SUCCESS": PASSED, "FAILURE": FAILED, "SKIPPED": SKIPPED},
+        heads=r"\[",
+        clue="..",
     ),
-    rule(_first_suite, _AS_SAID, merge=keep),
+    rule(_first_suite, _AS_SAID, merge=keep, clue="Tests run:"),
     split=Split.UNIVERSAL,
     clues=("[INFO]", "Tests run:"),
 )
@@ -81,10 +83,11 @@ ROWS = (
         "parse_log_ant",
         "java",
         rule(
-            r"\[junit\]\s++\[(?P<word>PASS|FAIL|ERR)\]\s++(?P<name>.+)", {"PASS": PASSED, "FAIL": FAILED, "ERR": FAILED}
+            r"\[junit\]\s++\[(?P<word>PASS|FAIL|ERR)\]\s++(?P<name>.+)",
+            {"PASS": PASSED, "FAIL": FAILED, "ERR": FAILED},
+            heads=r"\[",
         ),
         clues=("[junit]",),
-        heads="[",
     ),
     marked("parse_log_gradle_custom", "java", rule(_gradle, _AS_SAID), clues=(PASSED, FAILED)),
     dialect(

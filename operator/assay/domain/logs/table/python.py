@@ -32,9 +32,9 @@ ROWS = (
     marked(
         "parse_log_pytest_nebo",
         "python",
-        rule(rf"\[gw\d++\]\s++\[[^\]]*+\]\s++{_WORD}\s++(?P<name>.+)", _SAID, _up_to_in),
+        rule(rf"\[gw\d++\]\s++\[[^\]]*+\]\s++{_WORD}\s++(?P<name>.+)", _SAID, _up_to_in, heads=r"\["),
         rule(rf"(?P<name>\S.*?)(?<!\s)\s++{_WORD}\s++\[[^\[\]]*+\]\s++in\s++\d++(?:\.\d++)?s$", _SAID),
-        rule(rf"{_WORD}\s++(?P<name>.+)", _SAID, _up_to_in),
+        rule(rf"{_WORD}\s++(?P<name>.+)", _SAID, _up_to_in, heads="PFES"),
         split=Split.UNIVERSAL,
         clean=lite,
         clues=WORDS,

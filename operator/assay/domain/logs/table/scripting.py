@@ -49,21 +49,25 @@ def _r_failed_tests(text: str, results: dict[str, str]) -> None:
 LUA = marked(
     "parse_lue_nvim",
     "lua",
-    rule(rf"Fail(?:ed)?{_LUA_NAME}", FAILED, str.strip),
-    rule(rf"(?i:skip(?:ped)?){_LUA_NAME}", SKIPPED, str.strip, merge=keep),
-    rule(rf"Success{_LUA_NAME}", PASSED, str.strip, merge=keep),
+    rule(rf"Fail(?:ed)?{_LUA_NAME}", FAILED, str.strip, heads="F"),
+    rule(rf"(?i:skip(?:ped)?){_LUA_NAME}", SKIPPED, str.strip, merge=keep, heads="Ss"),
+    rule(rf"Success{_LUA_NAME}", PASSED, str.strip, merge=keep, heads="S"),
     split=Split.UNIVERSAL,
     trim=Trim.RIGHT,
     clean=sgr,
-    heads="FSs",
 )
 
 ROWS = (
     marked(
         "parse_log_ruby_v1",
         "ruby",
-        rule(r"(?P<name>[A-Z][A-Za-z0-9_]*+)$", label=True),
-        rule(rf"\s*+(?:(?P<name>test[^A-Z]*?[^A-Z\s])|(?P<void>test\s))\s++{_RUBY_TAIL}", _RUBY_WORDS, merge=severity),
+        rule(r"(?P<name>[A-Z][A-Za-z0-9_]*+)$", label=True, heads="A-Z"),
+        rule(
+            rf"\s*+(?:(?P<name>test[^A-Z]*?[^A-Z\s])|(?P<void>test\s))\s++{_RUBY_TAIL}",
+            _RUBY_WORDS,
+            merge=severity,
+            heads=r"\st",
+        ),
         split=Split.UNIVERSAL,
         trim=Trim.RIGHT,
         joiner="::",
@@ -94,8 +98,13 @@ ROWS = (
     marked(
         "parse_log_phpunit",
         "php",
-        rule(rf"(?=\w){ENDS_IN_PAREN}(?P<name>\w.+) \(.+\)$", label=True),
-        rule(r"\s*+(?P<word>[✔✘↩])(?P<name>.*)", {"✔": PASSED, "✘": FAILED, "↩": SKIPPED}, without_bracket),
+        rule(rf"(?=\w){ENDS_IN_PAREN}(?P<name>\w.+) \(.+\)$", label=True, heads=r"\w", clue=" ("),
+        rule(
+            r"\s*+(?P<word>[✔✘↩])(?P<name>.*)",
+            {"✔": PASSED, "✘": FAILED, "↩": SKIPPED},
+            without_bracket,
+            heads=r"\s✔✘↩",
+        ),
         trim=Trim.NONE,
         joiner=" > ",
         no_label="None",
@@ -103,10 +112,10 @@ ROWS = (
     marked(
         "parse_log_php_v1",
         "php",
-        rule(r"(?i:fail(?:ed)?)\s+(?P<name>..+)", FAILED, without_php_columns, empty=False),
-        rule(_php("[⨯xX]", seconds="sS"), FAILED, without_php_columns, empty=False),
-        rule(_php("-"), SKIPPED, without_php_columns, empty=False),
-        rule(_php("[✓✔]"), PASSED, without_php_columns, merge=keep, empty=False),
+        rule(r"(?i:fail(?:ed)?)\s+(?P<name>..+)", FAILED, without_php_columns, empty=False, heads="fF"),
+        rule(_php("[⨯xX]", seconds="sS"), FAILED, without_php_columns, empty=False, heads="⨯xX"),
+        rule(_php("-"), SKIPPED, without_php_columns, empty=False, heads="-"),
+        rule(_php("[✓✔]"), PASSED, without_php_columns, merge=keep, empty=False, heads="✓✔"),
         rule(
             r"(?=.*?\bskipped\b)(?P<name>.+)",
             SKIPPED,
@@ -125,19 +134,29 @@ ROWS = (
     marked(
         "parse_log_r",
         "r",
-        rule(r"(?P<word>[✔✖])\s++\|[^|]++\|\s++(?P<name>.+)", {"✔": PASSED, "✖": FAILED}, without_lettered_bracket),
+        rule(
+            r"(?P<word>[✔✖])\s++\|[^|]++\|\s++(?P<name>.+)",
+            {"✔": PASSED, "✖": FAILED},
+            without_lettered_bracket,
+            heads="✔✖",
+        ),
         split=Split.UNIVERSAL,
-        heads="✔✖",
         after=(_r_failed_tests,),
     ),
     dialect("parse_log_r_v2", "r", Reader(r_checks)),
     marked(
         "parse_log_elixir",
         "elixir",
-        rule(between(r"\*\s++test", r"\(skipped\)\s++\[L#\d++\]$", Void.EMPTY), SKIPPED),
-        rule(before_paren(r"\d++\)\s++test", void=Void.EMPTY), FAILED),
-        rule(between(r"\*\s++test", r"\([0-9]++(?:\.[0-9]++)?ms\)\s++\[L#\d++\]$", Void.EMPTY), PASSED, merge=keep),
-        rule(between(r"\*\s++test", r"\[L#\d++\]$", Void.EMPTY), PASSED, merge=keep),
+        rule(between(r"\*\s++test", r"\(skipped\)\s++\[L#\d++\]$", Void.EMPTY), SKIPPED, heads=r"\*", clue="(skipped)"),
+        rule(before_paren(r"\d++\)\s++test", void=Void.EMPTY), FAILED, heads=r"\d", clue="("),
+        rule(
+            between(r"\*\s++test", r"\([0-9]++(?:\.[0-9]++)?ms\)\s++\[L#\d++\]$", Void.EMPTY),
+            PASSED,
+            merge=keep,
+            heads=r"\*",
+            clue="ms)",
+        ),
+        rule(between(r"\*\s++test", r"\[L#\d++\]$", Void.EMPTY), PASSED, merge=keep, heads=r"\*"),
         split=Split.UNIVERSAL,
     ),
 )

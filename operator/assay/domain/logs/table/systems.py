@@ -49,16 +49,15 @@ ROWS = (
         rule(
             rf"--- (?P<word>PASS|FAIL|SKIP): {ENDS_IN_PAREN}(?P<name>.+) \(.+\)$",
             {"PASS": PASSED, "FAIL": FAILED, "SKIP": SKIPPED},
+            heads="-",
         ),
         clues=("--- ",),
-        heads="-",
     ),
     marked(
         "parse_log_cargo",
         "rust",
-        rule(r"test\s++(?P<name>\S++)\s++\.\.\.\s++(?P<word>\w++)$", {"ok": PASSED, "FAILED": FAILED}),
+        rule(r"test\s++(?P<name>\S++)\s++\.\.\.\s++(?P<word>\w++)$", {"ok": PASSED, "FAILED": FAILED}, heads="t"),
         clues=(" ...", "\t...", "..."),
-        heads="t",
     ),
     marked(
         "parse_log_redis",
@@ -67,18 +66,19 @@ ROWS = (
             r"\[(?P<word>ok|skip|ignore)\]:\s(?P<name>.+)",
             {"ok": PASSED, "skip": SKIPPED, "ignore": SKIPPED},
             without_paren_int,
+            heads=r"\[",
         ),
-        rule(r"\[err\]:\s(?P<name>.+)", FAILED, without_paren_int, _without_file),
-        heads="[",
+        rule(r"\[err\]:\s(?P<name>.+)", FAILED, without_paren_int, _without_file, heads=r"\["),
     ),
     marked(
-        "parse_log_jq", "c", rule(r"(?P<word>PASS|FAIL):\s(?P<name>.+)", {"PASS": PASSED, "FAIL": FAILED}), heads="PF"
+        "parse_log_jq", "c", rule(r"(?P<word>PASS|FAIL):\s(?P<name>.+)", {"PASS": PASSED, "FAIL": FAILED}, heads="PF")
     ),
     marked(
         "parse_log_micropython_test",
         "c",
-        rule(r"(?P<word>pass|FAIL|skip)\s++(?P<name>.+)", {"pass": PASSED, "FAIL": FAILED, "skip": SKIPPED}),
-        heads="pFs",
+        rule(
+            r"(?P<word>pass|FAIL|skip)\s++(?P<name>.+)", {"pass": PASSED, "FAIL": FAILED, "skip": SKIPPED}, heads="pFs"
+        ),
     ),
     marked("parse_log_googletest", "cpp", rule(_googletest, {"OK": PASSED, "FAILED": FAILED}), clues=("OK", "FAILED")),
     dialect("parse_log_doctest", "cpp", DoctestReport()),
@@ -91,9 +91,9 @@ ROWS = (
             between("Test", r"(?P<word>passed|failed|skipped)$", Void.EMPTY),
             {"passed": PASSED, "failed": FAILED, "skipped": SKIPPED},
             merge=put_unless_passed,
+            heads="T",
         ),
         split=Split.UNIVERSAL,
-        heads="T",
     ),
     marked(
         "parse_log_cpp_v4",
@@ -102,6 +102,7 @@ ROWS = (
             between(r"\d++/\d++\s++Test\s++#\d++:", r"\.++\s++(?P<word>passed|failed|timeout|skipped)\b", Void.EMPTY),
             _ctest_status,
             flags=re.IGNORECASE,
+            heads=r"\s\d",
         ),
         split=Split.UNIVERSAL,
     ),
@@ -111,19 +112,29 @@ ROWS = (
         rule(
             r"Test Case '(?P<name>[^']++)'\s++(?P<word>passed|failed)\s++\([0-9.]++\s++seconds\)$",
             {"passed": PASSED, "failed": FAILED},
+            heads="T",
         ),
         split=Split.UNIVERSAL,
-        heads="T",
     ),
     marked(
         "parse_log_csharp",
         "csharp",
-        rule(between(r"\[xUnit\.net\s++[\d:.]++\s*+\]", r"\[FAIL\]$", Void.BLANK), FAILED),
-        rule(ENDS_IN_BRACKET + between(r"\s++Failed", r"\[(?!\]$)", Void.BLANK), FAILED),
-        rule(rf"\s++Skipped(?:{ENDS_IN_BRACKET}\s++(?P<name>\S.*?)(?<!\s)\s++\[(?!\]$)|\s++(?P<void>.+))", SKIPPED),
-        rule(ENDS_IN_BRACKET + between(r"\s++Passed", r"\[(?!\]$)", Void.BLANK), PASSED, merge=keep),
+        rule(between(r"\[xUnit\.net\s++[\d:.]++\s*+\]", r"\[FAIL\]$", Void.BLANK), FAILED, heads=r"\["),
+        rule(ENDS_IN_BRACKET + between(r"\s++Failed", r"\[(?!\]$)", Void.BLANK), FAILED, heads=r"\s", clue="Failed"),
+        rule(
+            rf"\s++Skipped(?:{ENDS_IN_BRACKET}\s++(?P<name>\S.*?)(?<!\s)\s++\[(?!\]$)|\s++(?P<void>.+))",
+            SKIPPED,
+            heads=r"\s",
+            clue="Skipped",
+        ),
+        rule(
+            ENDS_IN_BRACKET + between(r"\s++Passed", r"\[(?!\]$)", Void.BLANK),
+            PASSED,
+            merge=keep,
+            heads=r"\s",
+            clue="Passed",
+        ),
         split=Split.UNIVERSAL,
         trim=Trim.RIGHT,
-        heads="[ \t\xa0",
     ),
 )
