@@ -101,6 +101,8 @@ class Workshop:
                 folder.mkdir()
                 archive = artefact(self.cache, language=recipe.language, package=upstream.package, release=release)
                 unpack(archive, folder)
+                if recipe.language == "go":
+                    _ensure_go_mod(folder, upstream.package)
             work = Path(temporary) / "git"
             work.mkdir()
             test_patch, reference = split_patches(folders[0], folders[1], scratch=work)
@@ -128,6 +130,12 @@ def _testbed(folder: Path) -> Path:
 def _commit(folder: Path) -> None:
     commit = commit_base(_testbed(folder))
     (folder / "task.json").write_text(json.dumps({"baseCommit": commit}))
+
+
+def _ensure_go_mod(tree: Path, package: str) -> None:
+    """Write the go.mod that the go command makes up for a release that has none."""
+    if not (tree / "go.mod").exists():
+        (tree / "go.mod").write_text(f"module {package}\n")
 
 
 def _fill_module_cache(base: Path, tree: Path) -> None:

@@ -9,6 +9,7 @@ import contextlib
 import itertools
 import os
 import subprocess
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,8 @@ IMAGE_ENVIRONMENT = {
     "GOMODCACHE": "/root/go/pkg/mod",
     "GOPATH": "/root/go",
 }
+LONGEST_DYING = 20.0
+"""Seconds that killed processes may take to leave their cgroup."""
 _COUNTER = itertools.count()
 _UNITS = {"Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30}
 
@@ -80,7 +83,7 @@ class Sandbox:
         lower = ":".join(str(layer) for layer in reversed(self.layers))
         spaces = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--uts", "--ipc"]
         spaces += [] if network else ["--net"]
-        inside = ["/bin/sh", "-c", f'cd "{workdir}" && eval "$1"', "sh", script]
+        inside = ["/bin/bash", "-c", 'cd "$1" && eval "$2"', "bash", workdir, script]
         environment = {**IMAGE_ENVIRONMENT, "HOME": "/root"}
         with _memory_group(memory) as group:
             arguments = [lower, str(self.upper), str(work), str(root), group.tasks, "" if network else "lo"]
@@ -136,7 +139,15 @@ def _memory_group(limit: str) -> Iterator[_Group]:
         (folder / file).write_text(str(bytes_of(limit)))
         yield _Group(folder=folder)
     finally:
-        folder.rmdir()
+        _remove_group(folder)
+
+
+def _remove_group(folder: Path) -> None:
+    """Remove a cgroup as soon as the killed processes in it are gone, which the kernel does in its own time."""
+    deadline = time.monotonic() + LONGEST_DYING
+    while (folder / "cgroup.procs").read_text() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    folder.rmdir()
 
 
 def bytes_of(quantity: str) -> int:
