@@ -7,9 +7,13 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from assay.domain.logs.dialect import Dialect
-from assay.domain.logs.table import functional, javascript, jvm, python, scripting, systems
+from assay.domain.logs.table import functional, javascript, jvm, python, scripting, structured, systems
 
 DIALECTS: Mapping[str, Dialect] = MappingProxyType(
-    {row.name: row for module in (python, systems, javascript, scripting, functional, jvm) for row in module.ROWS}
+    {
+        row.name: row
+        for module in (python, systems, javascript, scripting, functional, jvm, structured)
+        for row in module.ROWS
+    }
 )
 """Dialects by name, in the order of the documentation."""

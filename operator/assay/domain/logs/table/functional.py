@@ -56,7 +56,12 @@ def _alcotest(line: str) -> Found | None:
 
 def _plain(glyph: str, status: str) -> Rule:
     """A glyph, a name and a time, colours removed."""
-    return rule(r"\s*+" + between(glyph, _SCALA_TIME + r"\s*+$", Void.EMPTY), status, heads=rf"{glyph}\x1b\[", clean=sgr_and_bare)
+    return rule(
+        r"\s*+" + between(glyph, _SCALA_TIME + r"\s*+$", Void.EMPTY),
+        status,
+        heads=rf"{glyph}\x1b\[",
+        clean=sgr_and_bare,
+    )
 
 
 def _coloured(glyph: str, colour: str, status: str) -> Rule:

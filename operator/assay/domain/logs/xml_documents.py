@@ -1,0 +1,104 @@
+"""Family: XML reports by their own rules, for tasks that choose them: JUnit's by junitparser, .NET's TRX.
+
+Unlike the published readers these refuse a broken report, since a report that a task asked for is all the evidence.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from xml.etree.ElementTree import Element
+
+from defusedxml.common import DefusedXmlException
+from defusedxml.ElementTree import ParseError, fromstring
+from junitparser import Error, Failure, Skipped, TestCase
+
+from assay.domain.logs.failures import UnreadableError
+from assay.domain.logs.statuses import ERROR, FAILED, PASSED, SKIPPED
+from assay.domain.logs.xml_reports import MalformedError, feed
+
+_OPENING = re.compile(r"<(testsuites|testsuite)\b")
+_JUNIT_OUTCOMES = ((Failure, FAILED), (Error, ERROR), (Skipped, SKIPPED))
+_TRX_OUTCOMES = {
+    "Passed": PASSED,
+    "PassedButRunAborted": PASSED,
+    "Failed": FAILED,
+    "Timeout": FAILED,
+    "Error": ERROR,
+    "Aborted": ERROR,
+    "NotExecuted": SKIPPED,
+    "Inconclusive": SKIPPED,
+    "NotRunnable": SKIPPED,
+    "Pending": SKIPPED,
+}
+
+
+def junit(text: str) -> dict[str, str]:
+    """`class::name` (or the name alone) -> status of every case in every report of the text."""
+    results: dict[str, str] = {}
+    for start, end in _reports(text):
+        for element in _root(text[start:end]).iter("testcase"):
+            case = TestCase.fromelem(element)  # type: ignore[no-untyped-call]
+            name = f"{case.classname}::{case.name}" if case.classname else str(case.name or "")
+            kinds = {type(outcome) for outcome in case.result}
+            results[name] = next((status for kind, status in _JUNIT_OUTCOMES if kind in kinds), PASSED)
+    return results
+
+
+def _reports(text: str) -> Iterator[tuple[int, int]]:
+    """The outermost elements `testsuites` or `testsuite`."""
+    at = 0
+    while opening := _OPENING.search(text, at):
+        at = _end_of(opening[1], text, opening.start())
+        yield opening.start(), at
+
+
+def _end_of(tag: str, text: str, start: int) -> int:
+    depth = 0
+    for mark in re.compile(rf"<{tag}\b[^<>]*+(?P<empty>(?<=/)>)?|</{tag}>").finditer(text, start):
+        if mark["empty"] is None:
+            depth += -1 if mark[0].startswith("</") else 1
+        if depth == 0:
+            return mark.end()
+    raise UnreadableError(f"a report has no end: <{tag}>")
+
+
+def _root(report: str) -> Element:
+    try:
+        return fromstring(report)
+    except (ParseError, DefusedXmlException, UnicodeEncodeError) as error:
+        raise UnreadableError(f"a report is not readable XML: {error}") from error
+
+
+def trx(text: str) -> dict[str, str]:
+    """`testName` -> status of every result in the .NET report that begins with `<TestRun`."""
+    start = text.find("<TestRun")
+    if start < 0:
+        return {}
+    end = text.find("</TestRun>", start)
+    if end < 0:
+        raise UnreadableError("the report has no end: <TestRun>")
+    target = _TrxResults()
+    try:
+        feed(target, text, start, end + len("</TestRun>"))
+    except MalformedError as error:
+        raise UnreadableError(f"the report is not well-formed: {error}") from error
+    return target.results
+
+
+class _TrxResults:
+    """A parser target that keeps the results."""
+
+    def __init__(self) -> None:
+        self.results: dict[str, str] = {}
+
+    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
+        if tag.rpartition("}")[2] == "UnitTestResult" and "testName" in attributes:
+            self.results[attributes["testName"]] = _TRX_OUTCOMES.get(attributes.get("outcome", ""), ERROR)
+
+    def end(self, tag: str) -> None:
+        pass
+
+    def data(self, text: str) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
