@@ -2,20 +2,24 @@
 
 The same file systems, patches, commands and parser as on a cluster; the rules are stated a second time, in
 `assay_examples.oracle`. A verdict on the cluster that differs from the file written here is a fault in one of the two.
+Results are kept under the hash of all that they depend on, so a second call only reports.
 """
 
 import argparse
+import hashlib
 import json
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "operator")]
 
 from assay_examples.artefacts import ArtefactError  # noqa: E402  the folders above must be importable first
-from assay_examples.caches import cache_root, locked  # noqa: E402
+from assay_examples.caches import cache_root, content_key, locked, tree_key  # noqa: E402
 from assay_examples.commands import CommandError  # noqa: E402
 from assay_examples.direct import direct_runs  # noqa: E402
 from assay_examples.images import Example, Workshop  # noqa: E402
@@ -85,7 +89,9 @@ def main() -> int:
     parser.add_argument("names", nargs="*", help="examples to run (default: all)")
     parser.add_argument("--out", type=Path, required=True, help="the folder for the JSON files")
     parser.add_argument("--only", default="", help="names separated by commas, as for build.py")
-    parser.add_argument("--logs", type=Path, help="a folder that keeps each run's output")
+    parser.add_argument(
+        "--logs", type=Path, help="a folder that keeps each run's output; runs again even what is known"
+    )
     options = parser.parse_args()
     for folder in filter(None, (options.out, options.logs)):
         folder.mkdir(parents=True, exist_ok=True)
@@ -101,28 +107,43 @@ def _run(only: list[str], *, out: Path, logs: Path | None) -> int:
     workshop = Workshop(HERE, cache_root(), say=say)
     with locked(cache_root()):
         examples = [workshop.example_of(recipe) for recipe in load_recipes(HERE, only=only)]
+    code = content_key(tree_key(HERE / "assay_examples"), tree_key(HERE.parent / "operator/assay/domain/logs"))
     deviating = 0
     with tempfile.TemporaryDirectory(dir=cache_root(), prefix="direct-") as scratch:
         for example in examples:
             started = time.monotonic()
-            judgement, runs = judged(example, scratch=Path(scratch))
-            document = document_of(example, judgement, runs)
-            (out / f"{example.recipe.name}.json").write_text(json.dumps(document, indent=1) + "\n")
-            for number, run in enumerate(runs if logs else ()):
-                assert logs is not None
-                (logs / f"{example.recipe.name}-{number}-{run.state}.log").write_text(
-                    run.log, "utf-8", "surrogateescape"
-                )
+            kept = cache_root() / "direct" / f"{example.recipe.name}-{_key(example, code)}.json"
+            if logs or not kept.exists():
+                _perform(example, kept, scratch=Path(scratch), logs=logs)
+            document = json.loads(kept.read_text())
+            (out / f"{example.recipe.name}.json").write_text(kept.read_text())
             deviating += bool(document["deviations"])
             _report(document, seconds=time.monotonic() - started)
     return 1 if deviating else 0
 
 
-def _report(document: dict[str, object], *, seconds: float) -> None:
+def _key(example: Example, code: str) -> str:
+    """Changes with everything that a direct result depends on, the text of its rules and of the parsers included."""
+    digest = example.image.digest if example.image else None
+    patches = [hashlib.sha256(patch).hexdigest() for patch in (example.test_patch, example.reference_patch)]
+    return content_key(code, digest, patches, repr(replace(example.recipe, folder=Path())))
+
+
+def _perform(example: Example, kept: Path, *, scratch: Path, logs: Path | None) -> None:
+    judgement, runs = judged(example, scratch=scratch)
+    kept.parent.mkdir(exist_ok=True)
+    kept.write_text(json.dumps(document_of(example, judgement, runs), indent=1) + "\n")
+    for number, run in enumerate(runs if logs else ()):
+        assert logs is not None
+        name = f"{example.recipe.name}-{number}-{run.state}.log"
+        (logs / name).write_text(run.log, "utf-8", "surrogateescape")
+
+
+def _report(document: dict[str, Any], *, seconds: float) -> None:
     counts = document["counts"]
     said = f"{document['verdict']} {document['reason'] or ''}".strip()
     say(f"{document['name']}: {said} {counts} after {seconds:.1f} s")
-    for deviation in document["deviations"] if isinstance(document["deviations"], list) else ():
+    for deviation in document["deviations"]:
         say(f"{document['name']}: DEVIATION {deviation}")
 
 
