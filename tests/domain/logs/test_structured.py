@@ -1,0 +1,120 @@
+"""Reports made for machines, one small report of every outcome each."""
+
+import pytest
+
+from assay.domain.logs import parse_log
+
+JUNIT = """building
+<?xml version="1.0"?>
+<testsuites><testsuite name="s">
+  <testcase classname="a.B" name="passes &lt;x&gt;"/>
+  <testcase name="skips"><skipped/></testcase>
+  <testsuite name="inner"><testcase classname="a" name="fails"><failure message="m"/></testcase></testsuite>
+</testsuite></testsuites>
+done <testsuite><testcase name="errs"><error/></testcase><testcase name="both"><error/><failure/></testcase></testsuite>
+"""
+GO = """# warming up
+{"Action":"start","Package":"ex/p"}
+{"Action":"run","Package":"ex/p","Test":"TestA"}
+{"Action":"run","Package":"ex/p","Test":"TestA/sub_1"}
+{"Action":"fail","Package":"ex/p","Test":"TestA/sub_1","Elapsed":0}
+{"Action":"fail","Package":"ex/p","Test":"TestA","Elapsed":0}
+{"Action":"skip","Package":"ex/p","Test":"TestS","Elapsed":0}
+{"Action":"pass","Package":"ex/p","Test":"TestP","Elapsed":0}
+{"Action":"run","Package":"ex/p","Test":"TestHangs"}
+{"Action":"fail","Package":"ex/p","Elapsed":0.1}
+{"Action":"pass","Package":"ex/q","Elapsed":0.1}
+"""
+TAP = """TAP version 14
+ok 1 - plain
+not ok 2 - broken
+# Subtest: group
+    ok 1 - inner # SKIP no bulb
+    # Subtest: deeper
+        not ok 1 - leaf
+    not ok 2 - deeper
+    1..2
+not ok 3 - group # time=3ms
+not ok 4 - later # TODO write it
+ok 5
+ok 6 no dash \\# hash
+1..6
+Bail out! no more tea
+"""
+JEST = """> jest --json
+{"numTotalTests": 3,
+ "testResults": [
+  {"name": "/w/a.test.js", "status": "failed", "assertionResults": [
+   {"ancestorTitles": ["pot", "lid"], "title": "shuts", "status": "passed"},
+   {"ancestorTitles": [], "title": "leaks", "status": "failed"},
+   {"ancestorTitles": [], "title": "waits", "status": "todo"}]},
+  {"name": "/w/b.test.js", "status": "failed", "assertionResults": []}]}
+bye
+"""
+MOCHA = """{ not json
+{"stats": {}, "passes": [{"fullTitle": "pot pours"}], "pending": [{"fullTitle": "pot waits"}],
+ "failures": [{"fullTitle": "pot leaks"}]}"""
+TRX = """<?xml version="1.0"?><TestRun xmlns="urn:x"><Results>
+<UnitTestResult testName="A.Passes(n: 1)" outcome="Passed"/><UnitTestResult testName="A.Fails" outcome="Failed"/>
+<UnitTestResult testName="A.Skips" outcome="NotExecuted"/><UnitTestResult testName="A.Odd" outcome="?"/>
+</Results></TestRun>"""
+RUST = """{ "type": "suite", "event": "started", "test_count": 4 }
+{ "type": "test", "event": "started", "name": "t::crashes" }
+{ "type": "test", "name": "t::passes", "event": "ok" }
+{ "type": "test", "name": "t::fails", "event": "failed", "stdout": "x" }
+{ "type": "test", "event": "ignored", "name": "t::waits" }
+"""
+
+
+@pytest.mark.parametrize(
+    ("dialect", "log", "expected"),
+    [
+        (
+            "junit",
+            JUNIT,
+            {"a.B::passes <x>": "PASSED", "skips": "SKIPPED", "a::fails": "FAILED", "errs": "ERROR", "both": "FAILED"},
+        ),
+        (
+            "gotest-json",
+            GO,
+            {
+                "ex/p::TestA": "FAILED",
+                "ex/p::TestA/sub_1": "FAILED",
+                "ex/p::TestS": "SKIPPED",
+                "ex/p::TestP": "PASSED",
+                "ex/p::TestHangs": "ERROR",
+                "ex/p": "FAILED",
+            },
+        ),
+        (
+            "tap",
+            TAP,
+            {
+                "plain": "PASSED",
+                "broken": "FAILED",
+                "group > inner": "SKIPPED",
+                "group > deeper > leaf": "FAILED",
+                "group > deeper": "FAILED",
+                "group": "FAILED",
+                "later": "XFAIL",
+                "5": "PASSED",
+                "no dash \\# hash": "PASSED",
+                "Bail out! no more tea": "ERROR",
+            },
+        ),
+        (
+            "jest-json",
+            JEST,
+            {"pot > lid > shuts": "PASSED", "leaks": "FAILED", "waits": "SKIPPED", "/w/b.test.js": "ERROR"},
+        ),
+        ("mocha-json", MOCHA, {"pot pours": "PASSED", "pot waits": "SKIPPED", "pot leaks": "FAILED"}),
+        ("trx", TRX, {"A.Passes(n: 1)": "PASSED", "A.Fails": "FAILED", "A.Skips": "SKIPPED", "A.Odd": "ERROR"}),
+        (
+            "nextest-json",
+            RUST,
+            {"t::crashes": "ERROR", "t::passes": "PASSED", "t::fails": "FAILED", "t::waits": "SKIPPED"},
+        ),
+    ],
+)
+def test_a_report_gives_every_outcome(dialect, log, expected):
+    assert parse_log(dialect, log) == expected
