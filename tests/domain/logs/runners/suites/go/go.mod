@@ -1,0 +1,3 @@
+module example.test/pot
+
+go 1.20
