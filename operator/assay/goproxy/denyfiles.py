@@ -1,0 +1,120 @@
+"""The files around a deny list: tasks and reviewed look-ups in, deny.json out and in."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.domain.denylist import DenyEntry, Lookup
+
+FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskRow:
+    """The three fields of a task that a deny list needs."""
+
+    id: str
+    repo: str
+    base_commit: str
+
+
+def read_tasks(path: Path) -> list[TaskRow]:
+    """Read tasks from a JSON list, JSON lines or parquet; rows of other languages than Go are left out.
+
+    Taken: ``instance_id`` or ``id``, ``repo``, ``base_commit`` or ``baseCommit``, ``language`` (absent: Go).
+    """
+    rows = _rows(path)
+    tasks = []
+    for number, row in enumerate(rows):
+        if str(row.get("language") or "go").lower() not in {"go", "golang"}:
+            continue
+        values = [
+            row.get("instance_id") or row.get("id"),
+            row.get("repo"),
+            row.get("base_commit") or row.get("baseCommit"),
+        ]
+        if not all(isinstance(value, str) and value for value in values):
+            raise ValueError(f"{path}, task {number}: expected instance_id, repo and base_commit")
+        if re.fullmatch(r"[0-9a-f]{7,64}", str(values[2])) is None:
+            raise ValueError(f"{path}, task {number}: the base commit is no hash")
+        tasks.append(TaskRow(id=str(values[0]), repo=str(values[1]), base_commit=str(values[2])))
+    return tasks
+
+
+def _rows(path: Path) -> list[Mapping[str, object]]:
+    if path.suffix == ".parquet":
+        from pyarrow import parquet  # noqa: PLC0415 - costs half a second that only parquet needs
+
+        table = parquet.read_table(path)
+        wanted = {"instance_id", "id", "repo", "base_commit", "baseCommit", "language"}
+        rows: list[Mapping[str, object]] = table.select(
+            [name for name in table.column_names if name in wanted]
+        ).to_pylist()
+        return rows
+    text = path.read_text(encoding="utf-8")
+    if text.lstrip().startswith("["):
+        return list(json.loads(text))
+    return [json.loads(line) for line in text.splitlines() if line.strip()]
+
+
+def read_lookups(path: Path | None) -> Mapping[str, Lookup]:
+    """Read the reviewed look-ups by repository; raises ValueError where a successor or exception lacks its reason."""
+    if path is None:
+        return {}
+    lookups = {}
+    for repo, raw in json.loads(path.read_text(encoding="utf-8")).items():
+        lookups[repo.lower()] = Lookup(
+            present=str(raw.get("present", "")),
+            forks=tuple(map(str, raw.get("forks", []))),
+            successors=_reasons(repo, raw.get("successors", {})),
+            nested_elsewhere=_reasons(repo, raw.get("nestedElsewhere", {})),
+        )
+    return lookups
+
+
+def _reasons(repo: str, raw: object) -> Mapping[str, str]:
+    if not isinstance(raw, Mapping) or not all(isinstance(why, str) and why.strip() for why in raw.values()):
+        raise ValueError(f"{repo}: each successor and each exception needs its reason")
+    return dict(raw)
+
+
+def write_deny_list(path: Path, entries: Iterable[DenyEntry]) -> None:
+    """Write deny.json, sorted, so that two lists compare line by line."""
+    tasks = {entry.task: _wire(entry) for entry in sorted(entries, key=lambda entry: entry.task)}
+    document = {"format": FORMAT, "tasks": tasks}
+    path.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _wire(entry: DenyEntry) -> dict[str, object]:
+    return {
+        "repo": entry.repo,
+        "owned": {module: list(why) for module, why in entry.owned.items()},
+        "forkNames": list(entry.fork_names),
+        "nestedElsewhere": dict(entry.nested_elsewhere),
+        "notes": list(entry.notes),
+    }
+
+
+def read_deny_list(path: Path) -> dict[str, DenyEntry]:
+    """Read deny.json; raises ValueError for another format or an entry that denies nothing."""
+    document = json.loads(path.read_text(encoding="utf-8"))
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise ValueError(f"{path} is no deny list of format {FORMAT}")
+    entries = {}
+    for task, raw in document["tasks"].items():
+        entry = DenyEntry(
+            task=task,
+            repo=raw["repo"],
+            owned={module: tuple(why) for module, why in raw["owned"].items()},
+            fork_names=tuple(raw["forkNames"]),
+            nested_elsewhere=raw["nestedElsewhere"],
+            notes=tuple(raw.get("notes", ())),
+        )
+        if not entry.policy.bases:
+            raise ValueError(f"{path}: the entry of {task} denies nothing")
+        entries[task] = entry
+    return entries
