@@ -308,13 +308,14 @@ async def make_stage(
     generous: bool = False,
     policies: PolicySource | None = None,
     upstream: Upstream | None = None,
+    upstream_directory: Path | None = None,
     **settings: Any,
 ) -> AsyncIterator[Stage]:
     fake = FakeUpstream(generous=generous)
     policies = policies or TablePolicies(make_records())
     async with fake.serving():
         given = {
-            "upstream": f"http://127.0.0.1:{fake.port}",
+            "upstream": str(upstream_directory or f"http://127.0.0.1:{fake.port}"),
             "upstream_suffix": "",
             "cache_dir": cache_dir,
             "host": "127.0.0.1",
