@@ -55,9 +55,3 @@ class _Subcases:
             passed = self.found[self._open.pop()][1]
             if self._open and not passed:
                 self.found[self._open[-1]][1] = False
-
-    def data(self, text: str) -> None:
-        pass
-
-    def close(self) -> None:
-        pass

@@ -62,7 +62,7 @@ def _section(text: str) -> tuple[int, int | None]:
             running = index + 1
         if heading is None and "." in line and not line.startswith(" ") and not any(part in line for part in _CHATTER):
             heading = index
-        if failures is None and line.strip() == "Failures:":
+        if failures is None and "Failures:" in line and line.strip() == "Failures:":
             failures = index
     start = running if running is not None else heading or 0
     return (start if failures is None else min(start, failures)), failures
@@ -93,7 +93,7 @@ def _text_and_status(text: str) -> tuple[str, str]:
         failed = _FAILED_HINT.search(text)
         if failed:
             return text[: failed.start()], FAILED
-    skipped = _SKIPPED_HINT.search(text) if "ED" in (upper := text.upper()) or "PENDING" in upper else None
+    skipped = _SKIPPED_HINT.search(text) if "SKIPPED" in (upper := text.upper()) or "PENDING" in upper else None
     return (text[: skipped.start()], SKIPPED) if skipped else (text, PASSED)
 
 

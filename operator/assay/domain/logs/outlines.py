@@ -117,7 +117,7 @@ def tap_braces(text: str) -> dict[str, str]:
         found = _TAP.match(line.removesuffix("{").rstrip())
         if found is None:
             continue
-        directive = _DIRECTIVE.search(found[2], 1)
+        directive = _DIRECTIVE.search(found[2], 1) if "#" in found[2] else None
         description = found[2][: directive.start()] if directive else found[2]
         name = without_js_duration(description)
         if not name:

@@ -27,7 +27,7 @@ def between(head: str, tail: str, void: Void = Void.NOTHING, *, inside: str = r"
 
 def before_paren(head: str, tail: str = "", void: Void = Void.NOTHING) -> str:
     """A pattern: head, blanks, the shortest name, blanks, tail and a last `(…)` without inner closing parenthesis."""
-    return between(head, rf"{tail}\([^)]++\)$", void, inside=NO_INNER_PAREN + r"[^)]*?")
+    return r"(?=.*+(?<=[^)]\)))" + between(head, rf"{tail}\([^)]++\)$", void, inside=NO_INNER_PAREN + r"[^)]*?")
 
 
 ENDS_IN_PAREN = r"(?=.*+(?<=\)))"

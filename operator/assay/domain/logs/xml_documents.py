@@ -93,12 +93,3 @@ class _TrxResults:
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         if tag.rpartition("}")[2] == "UnitTestResult" and "testName" in attributes:
             self.results[attributes["testName"]] = _TRX_OUTCOMES.get(attributes.get("outcome", ""), ERROR)
-
-    def end(self, tag: str) -> None:
-        pass
-
-    def data(self, text: str) -> None:
-        pass
-
-    def close(self) -> None:
-        pass
