@@ -58,7 +58,7 @@ WORLD = {
     **_version(
         "golang.org/toolchain",
         TOOLCHAIN,
-        {"go.mod": b"module golang.org/toolchain\n", "bin/go": b"#!/bin/sh\necho a toolchain through the gateway\n", "pkg/tool/x": b"", "lib/x": b""},
+        {"go.mod": b"module golang.org/toolchain\n", "bin/go": b"#!/bin/sh\necho a toolchain through the gateway\n", "bin/gofmt": b"", "pkg/tool/x": b"", "lib/x": b""},
     ),
 }  # fmt: skip
 
