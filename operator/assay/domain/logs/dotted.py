@@ -14,11 +14,12 @@ from assay.domain.logs.statuses import ERROR, FAILED, PASSED, SKIPPED
 _OK_ENDS = (" ... ok", " ... OK", " ...  OK")
 _MIGRATION = "Applying sites.0002_alter_domain_unique...test_no_migrations"
 _VERSION = "--version is equivalent to version"
-_INSTALLED = re.compile(r"\s\.\.\.\sTesting against Django installed in ")
+_INSTALLED = "Testing against Django installed in "
 _SILENCED = re.compile(r" silenced\)\.\nok$", re.MULTILINE)
-_SERVER_ERROR = re.compile(r"\s\.\.\.\sInternal Server Error: /")
+_SERVER_ERROR = "Internal Server Error: /"
 _OK_LINE = re.compile(r"\nok$", re.MULTILINE)
-_CHECKED = re.compile(r"\s\.\.\.\sSystem check identified no issues \(0 silenced\)\nok$", re.MULTILINE)
+_CHECKED = "System check identified no issues (0 silenced)"
+_DOTS = re.compile(r"\s\.\.\.\s")
 _GROUP = re.compile(
     r"(?P<name>\S.*?)(?<!\s)\s++ran\s++(?P<count>\d++)\s++tests\s++in\s++[\d.]++\s++(?:msec|sec)\s++(?P<tail>.+)$",
     re.IGNORECASE,
@@ -72,20 +73,34 @@ def _django_progress(line: str, results: dict[str, str]) -> None:
 def _interrupted(text: str) -> Iterator[str]:
     """Tests whose status line the program under test has broken up in one of three known ways."""
     at = 0
-    while found := _INSTALLED.search(text, at):
-        closing = _SILENCED.search(text, found.end())
+    while found := _interruption(text, _INSTALLED, at):
+        closing = _SILENCED.search(text, found[1])
         if closing is None:
             break
-        yield _line_before(text, found.start(), at)
+        yield found[0]
         at = closing.end()
     at = 0
-    while (found := _SERVER_ERROR.search(text, at)) and (end := text.find("\n", found.end())) >= 0:
+    while (found := _interruption(text, _SERVER_ERROR, at)) and (end := text.find("\n", found[1])) >= 0:
         at = end
-        if end > found.end() and text[end - 1] == "/" and _OK_LINE.match(text, end):
-            yield _line_before(text, found.start(), 0)
+        if end > found[1] and text[end - 1] == "/" and _OK_LINE.match(text, end):
+            yield found[0]
             at = end + len("\nok")
-    for found in _CHECKED.finditer(text):
-        yield _line_before(text, found.start(), 0)
+    at = 0
+    while found := _interruption(text, _CHECKED, at):
+        at = found[1]
+        if _OK_LINE.match(text, at):
+            yield found[0]
+
+
+def _interruption(text: str, message: str, start: int) -> tuple[str, int] | None:
+    """The next message behind ` ... `: the name before it on its line, and where the message ends."""
+    at = start
+    while (found := text.find(message, at)) >= 0:
+        at = found + len(message)
+        dots = found - len(" ... ")
+        if dots >= start and _DOTS.match(text, dots):
+            return _line_before(text, dots, start), at
+    return None
 
 
 def _line_before(text: str, end: int, start: int) -> str:

@@ -97,6 +97,9 @@ def without_last_paren(name: str) -> str:
 _JS_TAIL = re.compile(r"(?:(?<!\s)\s++|(?!\s))(?:\(\s*+)?(?<!\d)\d++(?:\.\d++)?\s*+m?s\s*+\)?\s*+$", re.IGNORECASE)
 
 
+_JS_TAIL_CHARS = " \t(0123456789.msMS)"
+
+
 def without_js_duration(name: str) -> str:
     """Cut `(5.1ms)`, ` 5 s`, even a glued `2s`, in any letter case, from as far left as it can begin, then trim."""
     last = name[-1:]
@@ -104,7 +107,9 @@ def without_js_duration(name: str) -> str:
         return name.lstrip()
     if not name.rstrip().removesuffix(")").rstrip().endswith(("s", "S")):
         return name.strip()
-    found = _JS_TAIL.search(name)
+    before = name.rstrip(_JS_TAIL_CHARS)
+    from_start = before[-1:].isdecimal() or before[-1:].isspace()
+    found = _JS_TAIL.search(name, 0 if from_start else len(before))
     return (name[: found.start()] if found else name).strip()
 
 

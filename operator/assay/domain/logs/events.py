@@ -8,6 +8,7 @@ from assay.domain.logs.failures import UnreadableError
 from assay.domain.logs.lines import Split, Trim, lines_of
 from assay.domain.logs.statuses import ERROR, FAILED, PASSED, SKIPPED
 
+_DECODER = json.JSONDecoder()
 _RESULTS = {"success": PASSED, "failure": FAILED, "error": ERROR}
 
 
@@ -43,12 +44,14 @@ def json_objects(text: str) -> Iterator[dict[str, object]]:
 
 
 def _json_value(line: str) -> object:
+    value: object
     try:
-        return json.loads(line)
+        value, end = _DECODER.raw_decode(line)
     except json.JSONDecodeError:
         return None
     except (RecursionError, ValueError) as error:
         raise UnreadableError(f"a JSON line is nested too deep or holds too large a number: {line[:80]!r}") from error
+    return value if end == len(line) else None
 
 
 def _bind(test: object, names: dict[Hashable, str]) -> None:

@@ -15,6 +15,7 @@ _BROWSER = re.compile(r"Chrome\s[\d.]++[^\S\n]\(")
 _AFTER_BROWSER = re.compile(r"\)[^\S\n]")
 _TAG = re.compile(r"<(/?)(\w++)>")
 _NUMBER = re.compile(r"^[^\S\n]*+\d++\)", re.MULTILINE)
+_BRACKETS = frozenset("{}[]")
 _TITLE_CHARS = 1000
 _MOST_ROUNDS = 50
 
@@ -65,9 +66,13 @@ def _without_objects(text: str) -> Iterator[str]:
     """Lines that are no part of what looks like a printed object or array."""
     in_object = in_array = False
     for line in lines_of(text, Split.LF, Trim.RIGHT):
-        if line.endswith("{"):
+        last = line[-1:]
+        if last not in _BRACKETS:
+            if not (in_object or in_array):
+                yield line
+        elif last == "{":
             in_object = True
-        elif line.endswith("["):
+        elif last == "[":
             in_array = True
         elif line == "}" and in_object:
             in_object = False

@@ -110,8 +110,8 @@ class Marked:
         return lines
 
 
-Step = tuple[Callable[[str], Found | None], Callable[[Found], None], str, Edit | None]
-"""Finder and writer of one rule, its clue and its cleaner."""
+Step = tuple[Callable[[str], Found | None], Callable[[Found], None], str]
+"""Finder and writer of one rule, and its clue."""
 
 
 class _StepsByHead(dict[str, list[Step]]):
@@ -131,25 +131,24 @@ class _StepsByHead(dict[str, list[Step]]):
 
 
 class _Reader:
-    """The state of one reading: the results so far and the current label."""
+    """The state of one reading: the results so far and what the current label puts before names."""
 
     def __init__(self, grammar: Marked) -> None:
         self.results: dict[str, str] = {}
         self._joiner = grammar.joiner
-        self._label = grammar.no_label
-        steps = [(_finder(item), self._writer(item), item.clue, item.clean) for item in grammar.rules]
+        self._prefix = "" if grammar.no_label is None else grammar.no_label + grammar.joiner
+        steps = [(_finder(item), self._writer(item), item.clue) for item in grammar.rules]
         self._steps = _StepsByHead(grammar.rules, steps)
 
     def read(self, lines: list[str]) -> None:
         steps_by_head = self._steps
         for line in lines:
-            for find, write, clue, clean in steps_by_head[line[:1]]:
-                if clue and clue not in line:
-                    continue
-                found = find(clean(line) if clean else line)
-                if found is not None:
-                    write(found)
-                    break
+            for find, write, clue in steps_by_head[line[:1]]:
+                if clue in line:
+                    found = find(line)
+                    if found is not None:
+                        write(found)
+                        break
 
     def _writer(self, item: Rule) -> Callable[[Found], None]:
         if item.label:
@@ -159,17 +158,18 @@ class _Reader:
         return _plain_writer(item, self.results)
 
     def _relabel(self, found: Found) -> None:
-        self._label = _name(found)
+        self._prefix = _name(found) + self._joiner
 
     def _labelled_writer(self, item: Rule) -> Callable[[Found], None]:
+        edits, merge, results = item.edits, item.merge, self.results
+
         def write(found: Found) -> None:
             status = _status(item, found)
             if status is not None:
                 name = _name(found)
-                for edit in item.edits:
+                for edit in edits:
                     name = edit(name)
-                full_name = name if self._label is None else f"{self._label}{self._joiner}{name}"
-                item.merge(self.results, full_name, status)
+                merge(results, self._prefix + name, status)
 
         return write
 
@@ -201,7 +201,9 @@ def _plain_writer(item: Rule, results: dict[str, str]) -> Callable[[Found], None
 
 
 def _finder(item: Rule) -> Callable[[str], Found | None]:
-    return item.pattern.match if isinstance(item.pattern, re.Pattern) else item.pattern
+    find = item.pattern.match if isinstance(item.pattern, re.Pattern) else item.pattern
+    clean = item.clean
+    return (lambda line: find(clean(line))) if clean else find
 
 
 def _name(found: Found) -> str:

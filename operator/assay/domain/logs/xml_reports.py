@@ -42,7 +42,7 @@ def feed(target: object, text: str, start: int, end: int) -> None:
 
 
 def _parser(target: object, *, has_declarations: bool) -> XMLParser:
-    """defusedxml's parser where entities can be declared; else the plain one, which is eight times as fast."""
+    """Defusedxml's parser where entities can be declared; else the plain one, which is eight times as fast."""
     if has_declarations:
         return DefusedXMLParser(target=target, forbid_dtd=False, forbid_entities=True, forbid_external=True)
     return XMLParser(target=target)  # noqa: S314 - without a document type there are no entities to expand

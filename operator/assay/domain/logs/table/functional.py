@@ -15,7 +15,7 @@ from assay.domain.logs.table.rows import marked
 
 _INFO_ITEM = r"\[info\]\s++-"
 _TASTY = {"OK": PASSED, "PASS": PASSED, "FAIL": FAILED, "ERROR": ERROR, "SKIP": SKIPPED, "PENDING": SKIPPED}
-_TASTY_TAIL = r"\s*+:\s*+(?P<word>OK|PASS|FAIL|ERROR|SKIP|PENDING)\b"
+_TASTY_TAIL = re.compile(r":\s*+(?P<word>OK|PASS|FAIL|ERROR|SKIP|PENDING)\b")
 _ALCOTEST_LINE = re.compile(between(r"\[(?P<word>[A-Z]++)\]", r"(?P<index>\d++)\s++(?P<rest>.+)", Void.EMPTY))
 _ALCOTEST = {
     "OK": PASSED,
@@ -33,6 +33,15 @@ _TAGS = (
 )
 _TWO_BLANKS = re.compile(r"\s\s")
 _SCALA_TIME = r"[\d.]++[mnμ]?s"
+
+
+def _tasty(line: str) -> Found | None:
+    """The text before the first colon that is followed by an outcome; it may be nothing but blanks."""
+    indent = len(line) - len(line.lstrip())
+    found = _TASTY_TAIL.search(line, indent + 1)
+    if found is None and indent:
+        found = _TASTY_TAIL.match(line, indent)
+    return {"name": line[: found.start()], "word": found["word"]} if found else None
 
 
 def _with_single_blanks(name: str) -> str:
@@ -87,7 +96,7 @@ ROWS = (
     marked(
         "parse_log_haskell",
         "haskell",
-        rule(rf"(?:\s*+(?P<name>\S.*?)(?<!\s)|(?P<void>\s++)){_TASTY_TAIL}", _TASTY, str.strip, clue=":"),
+        rule(_tasty, _TASTY, str.strip, clue=":"),
         rule(
             r"\s++(?P<name>\S.*?)(?<!\s)\s++\[[✓✔]\]$|\s\s\s++(?P<void>)\[[✓✔]\]$",
             PASSED,
@@ -143,9 +152,13 @@ ROWS = (
     marked(
         "parse_log_scala",
         "scala",
-        rule(before_paren(_INFO_ITEM, r"\*\*\*\s++FAILED\s++\*\*\*\s++", Void.EMPTY), FAILED, heads=r"\["),
-        rule(before_paren(_INFO_ITEM, r"!!!\s++CANCELED\s++!!!\s++", Void.EMPTY), SKIPPED, heads=r"\["),
-        rule(between(_INFO_ITEM, r"!!!\s++IGNORED\s++!!!", Void.EMPTY), SKIPPED, heads=r"\["),
+        rule(
+            before_paren(_INFO_ITEM, r"\*\*\*\s++FAILED\s++\*\*\*\s++", Void.EMPTY), FAILED, heads=r"\[", clue="FAILED"
+        ),
+        rule(
+            before_paren(_INFO_ITEM, r"!!!\s++CANCELED\s++!!!\s++", Void.EMPTY), SKIPPED, heads=r"\[", clue="CANCELED"
+        ),
+        rule(between(_INFO_ITEM, r"!!!\s++IGNORED\s++!!!", Void.EMPTY), SKIPPED, heads=r"\[", clue="IGNORED"),
         rule(before_paren(_INFO_ITEM, void=Void.EMPTY), PASSED, merge=keep, heads=r"\["),
         split=Split.UNIVERSAL,
         clues=("[info]",),

@@ -15,7 +15,7 @@ from assay.domain.logs.durations import (
 from assay.domain.logs.events import DartEvents
 from assay.domain.logs.failure_lists import FailureLists, browser_failures, mocha_failures
 from assay.domain.logs.lines import Split, Trim
-from assay.domain.logs.marked import rule
+from assay.domain.logs.marked import Found, rule
 from assay.domain.logs.outlines import jest_runs, karma_tree, tap_braces
 from assay.domain.logs.statuses import ERROR, FAILED, PASSED, SKIPPED, keep
 from assay.domain.logs.table.rows import marked
@@ -28,6 +28,13 @@ def _without_tag(name: str) -> str:
     if name.startswith("[") and "]:" in name:
         name = name.split("]:", 1)[1].strip()
     return name[1:].strip() if name.startswith(":") else name
+
+
+_SKIP_MARKS = re.compile(r"\(skipped\)|\[(?:skip|skipped|pending|todo)\]", re.IGNORECASE)
+
+
+def _marked_skip(line: str) -> Found | None:
+    return {"name": line} if ("[" in line or "(" in line) and _SKIP_MARKS.search(line) else None
 
 
 def _without_markers(line: str) -> str:
@@ -124,14 +131,7 @@ ROWS = (
             empty=False,
             heads="✘✖×○◌◦⚪",
         ),
-        rule(
-            r"(?=.*?(?:\(skipped\)|\[(?:skip|skipped|pending|todo)\]))(?P<name>.*)",
-            SKIPPED,
-            _without_markers,
-            without_js_duration,
-            flags=re.IGNORECASE,
-            empty=False,
-        ),
+        rule(_marked_skip, SKIPPED, _without_markers, without_js_duration, empty=False),
         split=Split.UNIVERSAL,
     ),
     marked(

@@ -1,10 +1,12 @@
 """Dialects of Python's runners."""
 
+import re
+
 from assay.domain.logs.cleaning import lite
 from assay.domain.logs.dialect import Reader, alias, dialect
 from assay.domain.logs.dotted import django, sympy
 from assay.domain.logs.lines import Split
-from assay.domain.logs.marked import rule
+from assay.domain.logs.marked import Found, rule
 from assay.domain.logs.statuses import XFAIL
 from assay.domain.logs.summary import WORDS, Summary, Verbose, with_short_option_path
 from assay.domain.logs.table.rows import marked
@@ -15,6 +17,18 @@ _SAID = {word: word for word in WORDS}
 
 def _up_to_in(name: str) -> str:
     return name.split(" in ", 1)[0].strip()
+
+
+_TIME_COLUMN = re.compile(r"\[[^\]]*+\]\s++in\s++\d++(?:\.\d++)?s$")
+
+
+def _timed(line: str) -> Found | None:
+    """Name, blanks, status, blanks, the last `[…]` of the line, ` in ` and seconds."""
+    column = line.rfind("[") if line.endswith("s") else -1
+    if column < 1 or not line[column - 1].isspace() or not _TIME_COLUMN.match(line, column):
+        return None
+    tokens = line[:column].rsplit(None, 1)
+    return {"name": tokens[0], "word": tokens[1]} if len(tokens) > 1 and tokens[1] in _SAID else None
 
 
 _MOUSE_BUTTONS = (("MouseButton.LEFT", "1"), ("MouseButton.RIGHT", "3"))
@@ -33,7 +47,7 @@ ROWS = (
         "parse_log_pytest_nebo",
         "python",
         rule(rf"\[gw\d++\]\s++\[[^\]]*+\]\s++{_WORD}\s++(?P<name>.+)", _SAID, _up_to_in, heads=r"\["),
-        rule(rf"(?P<name>\S.*?)(?<!\s)\s++{_WORD}\s++\[[^\[\]]*+\]\s++in\s++\d++(?:\.\d++)?s$", _SAID),
+        rule(_timed, _SAID, clue="in"),
         rule(rf"{_WORD}\s++(?P<name>.+)", _SAID, _up_to_in, heads="PFES"),
         split=Split.UNIVERSAL,
         clean=lite,

@@ -28,6 +28,12 @@ _DOT_E_F = {".": PASSED, "E": FAILED, "F": FAILED, "S": SKIPPED, "O": SKIPPED}
 _LUA_NAME = r"\s*+\|\|\s*+(?P<name>.+)"
 
 
+def _ruby_name(found: str) -> str:
+    """Without the blanks before the status; the least name is `test` and one blank."""
+    name = found.rstrip()
+    return name if name != "test" else found[:5]
+
+
 def _minitest(line: str) -> dict[str, str | None] | None:
     """`name. anything = anything outcome`: the last outcome, the last equals sign before it, the last stop before that."""
     outcome = max(line.rfind("."), line.rfind("F"), line.rfind("E"))
@@ -63,10 +69,12 @@ ROWS = (
         "ruby",
         rule(r"(?P<name>[A-Z][A-Za-z0-9_]*+)$", label=True, heads="A-Z"),
         rule(
-            rf"\s*+(?:(?P<name>test[^A-Z]*?[^A-Z\s])|(?P<void>test\s))\s++{_RUBY_TAIL}",
+            rf"\s*+(?P<name>test[^A-Z][^A-Z]++)(?<=\s){_RUBY_TAIL}",
             _RUBY_WORDS,
+            _ruby_name,
             merge=severity,
             heads=r"\st",
+            clue="test",
         ),
         split=Split.UNIVERSAL,
         trim=Trim.RIGHT,
@@ -79,7 +87,7 @@ ROWS = (
         split=Split.UNIVERSAL,
         clues=("#",),
     ),
-    marked("parse_log_minitest", "ruby", rule(_minitest, _DOT_E_F), clues=("=",)),
+    marked("parse_log_minitest", "ruby", rule(_minitest, _DOT_E_F, clue=". "), clues=("=",)),
     marked(
         "parse_log_cucumber",
         "ruby",
