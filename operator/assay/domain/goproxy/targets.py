@@ -67,9 +67,11 @@ class Refusal:
     why: str
 
 
-_CHARACTER = re.compile(r"[A-Za-z0-9._~!+@/$&'(),:=*-]")
+_CHARACTERS = re.compile(r"[A-Za-z0-9._~!+@/$&'(),:=*-]*")
+_UNSENT = re.compile(r"[^!-~]|[?#\\]")
 _PREFIX = "/t/"
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{16,128}")
+_EMPTY_OR_DOTS = re.compile(r"/\.*(?=/|$)")
 _PERCENT = re.compile(r"%([0-9A-Fa-f]{2})?")
 _DATABASE = re.compile(r"[a-z0-9][a-z0-9-]*(?:\.[a-z0-9][a-z0-9-]*)+")
 _TILE = re.compile(r"8/(data|0|[1-9][0-9]?)/((?:x[0-9]{3}/)*[0-9]{3})(?:\.p/([1-9][0-9]{0,2}))?")
@@ -95,7 +97,7 @@ def split_token(raw_target: str) -> tuple[str, str] | Refusal:
     """
     if not raw_target.startswith("/"):
         return Refusal(status=400, why="the request target must be a path")
-    if re.search(r"[^!-~]|[?#\\]", raw_target) is not None:
+    if _UNSENT.search(raw_target) is not None:
         return Refusal(status=400, why="the request target holds a query, a fragment or a character that no path has")
     token, slash, rest = raw_target.removeprefix(_PREFIX).partition("/")
     if not raw_target.startswith(_PREFIX) or _TOKEN.fullmatch(token) is None:
@@ -114,7 +116,7 @@ def parse_target(rest: str) -> Request | Refusal:
     if not decoded:
         return Refusal(status=404, why=_NO_ROUTE)
     elements = decoded[1:].split("/")
-    if not all(elements) or any(not element.strip(".") for element in elements):
+    if _EMPTY_OR_DOTS.search(decoded) is not None:
         return Refusal(status=400, why="the path has an empty or a dot element")
     if elements[0] == "sumdb":
         return _sumdb_request(elements[1:])
@@ -125,13 +127,18 @@ def _decoded(rest: str) -> str | Refusal:
     """Undo percent-encoding exactly once; an escape may hide neither a separator nor another escape."""
     if len(rest) > MAX_TARGET:
         return Refusal(status=400, why="the path is too long")
-    for match in _PERCENT.finditer(rest):
-        if match[1] is None or _CHARACTER.fullmatch(_of_hex(match[1])) is None or _of_hex(match[1]) == "/":
+    if "%" in rest:
+        if not all(_is_harmless(match[1]) for match in _PERCENT.finditer(rest)):
             return Refusal(status=400, why="the path has an escape that no canonical spelling has")
-    decoded = _PERCENT.sub(lambda match: _of_hex(match[1]), rest)
-    if any(_CHARACTER.fullmatch(character) is None for character in set(decoded)):
+        rest = _PERCENT.sub(lambda match: _of_hex(match[1]), rest)
+    if _CHARACTERS.fullmatch(rest) is None:
         return Refusal(status=400, why="the path has a character that no module path has")
-    return decoded
+    return rest
+
+
+def _is_harmless(digits: str | None) -> bool:
+    """Say whether an escape is complete and stands for a character of a path other than the separator."""
+    return digits is not None and _of_hex(digits) != "/" and _CHARACTERS.fullmatch(_of_hex(digits)) is not None
 
 
 def _of_hex(digits: str) -> str:
