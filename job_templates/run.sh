@@ -79,7 +79,7 @@ assay_bounded() {
 assay_await() {
 	assay_fired=
 	[ -z "$assay_monitor" ] || set -m
-	(sleep "$1" && kill -ALRM $$) </dev/null >/dev/null 2>&1 3>&- 4<&- 5>&- 6>&- &
+	assay_watch "$1" &
 	assay_dog=$!
 	set +m
 	while :; do
@@ -87,12 +87,25 @@ assay_await() {
 		assay_rc=$?
 		[ -z "$assay_fired" ] && kill -0 "$assay_pid" 2>/dev/null || break
 	done
-	if [ -n "$assay_monitor" ]; then
-		kill -KILL "-$assay_dog" 2>/dev/null
-	else
-		kill -KILL "$assay_dog" 2>/dev/null
-	fi
+	kill -KILL "-$assay_dog" 2>/dev/null || kill -KILL "$assay_dog" 2>/dev/null
 	wait "$assay_dog" 2>/dev/null
+}
+
+# The watchdog.  It sleeps in short naps, because the last one may outlive it; and it goes on barking, because bash can
+# miss a signal that comes together with the end of a child.
+assay_watch() {
+	exec </dev/null >/dev/null 2>&1 3>&- 4<&- 5>&- 6>&-
+	set +m
+	trap - TERM
+	assay_left=$1
+	while [ "$assay_left" -gt 0 ]; do
+		assay_nap=$((assay_left < 5 ? assay_left : 5))
+		sleep "$assay_nap" || exit
+		assay_left=$((assay_left - assay_nap))
+	done
+	while kill -ALRM $$; do
+		sleep 1
+	done
 }
 
 assay_signal() {
@@ -168,9 +181,10 @@ assay_find_repository() {
 			assay_folder=${assay_folder%/*}
 		done
 	} >"$assay_scratch/.gitconfig" || assay_setup_fails ScratchUnavailable
-	if ! assay_top=$(assay_git rev-parse --show-toplevel 2>&5) || ! cd "$assay_top"; then
-		[ -z "$assay_patches" ] || assay_setup_fails NotARepository
-		return 1
+	if ! assay_top=$(assay_git rev-parse --show-toplevel 2>&1) || ! cd "$assay_top"; then
+		[ -n "$assay_patches" ] || return 1
+		printf '%s\n' "$assay_top" >&6
+		assay_setup_fails NotARepository
 	fi
 	if ! assay_head=$(assay_git rev-parse -q --verify 'HEAD^{commit}'); then
 		[ -z "$assay_patches" ] || assay_setup_fails NoCommit
@@ -328,7 +342,7 @@ assay_report_memory() {
 # --- the run ------------------------------------------------------------------------------------------------------
 
 trap 'assay_fired=1' ALRM
-trap '[ -z "$assay_pid" ] || assay_signal KILL; exit 143' TERM
+trap '[ -z "$assay_pid" ] || { assay_signal KILL; kill -KILL "$assay_dog"; }; exit 143' TERM
 
 until [ -p "$assay_io/ack" ]; do
 	sleep 0.02 2>/dev/null || sleep 1
@@ -353,6 +367,7 @@ fi
 
 assay_say mark setup
 assay_say fact shell "$assay_shell"
+! command -v uname >/dev/null 2>&1 || assay_say fact machine "$(uname -m)"
 [ -n "$assay_monitor" ] || assay_say fact interruptIgnored 1
 assay_kills_before=$(assay_oom_kills)
 if [ -n "$assay_workdir" ] && ! cd "$assay_workdir"; then

@@ -41,6 +41,8 @@ class Pod:
         for path in (self.io, self.private, self.inputs / "commands"):
             path.mkdir(parents=True)
         self.io.chmod(0o777)
+        self.cwd = folder / "cwd"
+        self.cwd.mkdir()
         self.log_path = folder / "log"
         self.processes: list[subprocess.Popen[bytes]] = []
         self.targets = f"127.0.0.1:{closed_port()}"
@@ -72,7 +74,7 @@ class Pod:
 
     def _start(self, command: Sequence[str], environment: Mapping[str, str], **options) -> subprocess.Popen[bytes]:
         process = subprocess.Popen(
-            command, env=dict(environment), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, **options
+            command, env=dict(environment), cwd=self.cwd, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, **options
         )
         self.processes.append(process)
         return process
@@ -94,6 +96,15 @@ class Pod:
             process.wait()
             assert process.stderr is not None
             process.stderr.close()
+            _kill_session(process.pid)
+
+
+def _kill_session(session: int) -> None:
+    """End whatever a killed run.sh left behind, as the end of a container would."""
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            if int(stat.read_text().rpartition(") ")[2].split()[3]) == session:
+                os.kill(int(stat.parent.name), signal.SIGKILL)
 
 
 @contextlib.contextmanager
