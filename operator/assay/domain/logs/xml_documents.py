@@ -5,10 +5,8 @@ Unlike the published readers these refuse a broken report, since a report that a
 
 import re
 from collections.abc import Iterator, Mapping
-from xml.etree.ElementTree import Element
+from xml.etree.ElementTree import Element, TreeBuilder
 
-from defusedxml.common import DefusedXmlException
-from defusedxml.ElementTree import ParseError, fromstring
 from junitparser import Error, Failure, Skipped, TestCase
 
 from assay.domain.logs.failures import UnreadableError
@@ -33,14 +31,38 @@ _TRX_OUTCOMES = {
 
 def junit(text: str) -> dict[str, str]:
     """`class::name` (or the name alone) -> status of every case in every report of the text."""
-    results: dict[str, str] = {}
+    target = _JunitCases()
     for start, end in _reports(text):
-        for element in _root(text[start:end]).iter("testcase"):
-            case = TestCase.fromelem(element)  # type: ignore[no-untyped-call]
-            name = f"{case.classname}::{case.name}" if case.classname else str(case.name or "")
-            kinds = {type(outcome) for outcome in case.result}
-            results[name] = next((status for kind, status in _JUNIT_OUTCOMES if kind in kinds), PASSED)
-    return results
+        _read(target, text, start, end)
+    return target.results
+
+
+class _JunitCases:
+    """A parser target that builds one test case at a time and has junitparser read it."""
+
+    def __init__(self) -> None:
+        self.results: dict[str, str] = {}
+        self._case = TreeBuilder()
+        self._depth = 0
+
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        if self._depth or tag == "testcase":
+            self._depth += 1
+            self._case.start(tag, attributes)
+
+    def end(self, tag: str) -> None:
+        if self._depth:
+            self._depth -= 1
+            self._case.end(tag)
+            if not self._depth:
+                self._read(self._case.close())
+                self._case = TreeBuilder()
+
+    def _read(self, element: Element) -> None:
+        case = TestCase.fromelem(element)  # type: ignore[no-untyped-call]
+        name = f"{case.classname}::{case.name}" if case.classname else str(case.name or "")
+        kinds = {type(outcome) for outcome in case.result} if len(element) else set()
+        self.results[name] = next((status for kind, status in _JUNIT_OUTCOMES if kind in kinds), PASSED)
 
 
 def _reports(text: str) -> Iterator[tuple[int, int]]:
@@ -61,11 +83,11 @@ def _end_of(tag: str, text: str, start: int) -> int:
     raise UnreadableError(f"a report has no end: <{tag}>")
 
 
-def _root(report: str) -> Element:
+def _read(target: object, text: str, start: int, end: int) -> None:
     try:
-        return fromstring(report)
-    except (ParseError, DefusedXmlException, UnicodeEncodeError) as error:
-        raise UnreadableError(f"a report is not readable XML: {error}") from error
+        feed(target, text, start, end)
+    except MalformedError as error:
+        raise UnreadableError(f"a report is not well-formed: {error}") from error
 
 
 def trx(text: str) -> dict[str, str]:
@@ -77,10 +99,7 @@ def trx(text: str) -> dict[str, str]:
     if end < 0:
         raise UnreadableError("the report has no end: <TestRun>")
     target = _TrxResults()
-    try:
-        feed(target, text, start, end + len("</TestRun>"))
-    except MalformedError as error:
-        raise UnreadableError(f"the report is not well-formed: {error}") from error
+    _read(target, text, start, end + len("</TestRun>"))
     return target.results
 
 

@@ -36,8 +36,11 @@ def _ruby_name(found: str) -> str:
 
 def _minitest(line: str) -> dict[str, str | None] | None:
     """`name. anything = anything outcome`: the last outcome, the last equals sign before it, the last stop before that."""
-    outcome = max(line.rfind("."), line.rfind("F"), line.rfind("E"))
-    stop = line.rfind(". ", 0, max(line.rfind("=", 0, max(outcome, 0)), 0))
+    outcome = len(line) - 1
+    if line[-1:] not in _DOT_E_F or line[-1:] in "SO":
+        outcome = max(line.rfind("."), line.rfind("F"), line.rfind("E"))
+    equals = line.rfind("=", 0, outcome) if outcome > 0 else -1
+    stop = line.rfind(". ", 0, equals) if equals > 0 else -1
     return {"name": line[:stop], "word": line[outcome]} if stop > 0 else None
 
 
