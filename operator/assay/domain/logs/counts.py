@@ -34,7 +34,8 @@ class CountTable:
 
 
 def _row_status(columns: str, *, only_fail: bool) -> str | None:
-    numbers = [number(piece) for piece in columns.split() if piece.isdigit()]
+    digits = [piece for piece in columns.split() if piece.isdigit()]
+    numbers = [int(piece) if len(piece) < 9 and piece.isascii() else number(piece) for piece in digits]
     if len(numbers) < 2:
         return None
     if len(numbers) == 2:

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from assay.domain.logs.cleaning import full
 from assay.domain.logs.failures import UnreadableError
-from assay.domain.logs.lines import Split, Trim, lines_of
+from assay.domain.logs.lines import Split, lists_of_lines
 from assay.domain.logs.statuses import FAILED
 
 _BROWSER = re.compile(r"Chrome\s[\d.]++[^\S\n]\(")
@@ -49,7 +49,7 @@ def browser_failures(text: str) -> Iterator[str]:
 
 def mocha_failures(text: str) -> Iterator[str]:
     """Numbered titles up to their first colon, their lines joined by `:` where each is indented more than the last."""
-    text = _without_tags("\n".join(_without_objects(text)))
+    text = _without_tags(_without_objects(text))
     at = 0
     while number := _NUMBER.search(text, at):
         colon = text.find(":", number.end(), number.end() + _TITLE_CHARS + 1)
@@ -62,24 +62,47 @@ def mocha_failures(text: str) -> Iterator[str]:
                 yield ":".join(piece.strip() for piece in pieces)
 
 
-def _without_objects(text: str) -> Iterator[str]:
-    """Lines that are no part of what looks like a printed object or array."""
-    in_object = in_array = False
-    for line in lines_of(text, Split.LF, Trim.RIGHT):
-        last = line[-1:]
-        if last not in _BRACKETS:
-            if not (in_object or in_array):
-                yield line
-        elif last == "{":
-            in_object = True
-        elif last == "[":
-            in_array = True
-        elif line == "}" and in_object:
-            in_object = False
-        elif line == "]" and in_array:
-            in_array = False
-        elif not (in_object or in_array or line[:1] + line[-1:] in ("{}", "[]")):
-            yield line
+def _without_objects(text: str) -> str:
+    """The text without lines that are part of what looks like a printed object or array."""
+    objects = _Objects()
+    parts = (objects.outside(lines) for lines in lists_of_lines(text, Split.LF))
+    return "\n".join([part for part in parts if part is not None])
+
+
+class _Objects:
+    """Whether an object and an array are open, from block to block."""
+
+    def __init__(self) -> None:
+        self._in_object = self._in_array = False
+
+    def outside(self, lines: list[str]) -> str | None:
+        """The lines outside of both, joined; None where there is none."""
+        kept = []
+        for line in map(str.rstrip, lines):
+            if line[-1:] not in _BRACKETS:
+                if not (self._in_object or self._in_array):
+                    kept.append(line)
+            elif not self._is_bracket(line) and not (self._in_object or self._in_array or _is_literal(line)):
+                kept.append(line)
+        return "\n".join(kept) if kept else None
+
+    def _is_bracket(self, line: str) -> bool:
+        """Whether the line opens an object or array, or closes an open one; remembers it."""
+        if line.endswith("{"):
+            self._in_object = True
+        elif line.endswith("["):
+            self._in_array = True
+        elif line == "}" and self._in_object:
+            self._in_object = False
+        elif line == "]" and self._in_array:
+            self._in_array = False
+        else:
+            return False
+        return True
+
+
+def _is_literal(line: str) -> bool:
+    return line[:1] + line[-1:] in ("{}", "[]")
 
 
 def _without_tags(text: str) -> str:
