@@ -266,23 +266,27 @@ assay_apply() {
 			assay_ending=$assay_newline
 			assay_say fact "patch-$1-newline" added
 		fi
-		if ! assay_feed "$1" --index >/dev/null 2>&1 && ! assay_message=$(assay_feed "$1" 2>&1); then
-			assay_patch_fails "$1"
-		fi
+		assay_feed "$1" --index || assay_feed "$1" || assay_patch_fails "$1"
 	fi
 	assay_say fact "patch-$1" applied
 }
 
+# Feeds a patch to git apply; returns 1, with git's words in assay_message, when it does not apply.  A place that cannot
+# be written ends the run here: git may have stopped half-way, and a second try would blame the patch.
 assay_feed() {
 	assay_name=$1
 	shift
-	{ cat "$assay_in/$assay_name.patch."* && printf %s "$assay_ending"; } | assay_git apply --whitespace=nowarn "$@"
-}
-
-assay_patch_fails() {
+	assay_message=$(
+		{ cat "$assay_in/$assay_name.patch."* && printf %s "$assay_ending"; } |
+			assay_git apply --whitespace=nowarn "$@" 2>&1
+	) && return
 	case $assay_message in
 	*'No space left'* | *'Disk quota exceeded'* | *'Permission denied'* | *'Read-only file system'*) assay_git_fails ;;
 	esac
+	return 1
+}
+
+assay_patch_fails() {
 	printf '%s\n' "$assay_message" >&6
 	assay_say fact "patch-$1" failed
 	exit 97

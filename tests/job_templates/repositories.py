@@ -46,10 +46,10 @@ def read_tree(folder: Path) -> dict[str, tuple[bytes, int]]:
     found = {}
     for path in folder.rglob("*"):
         name = str(path.relative_to(folder))
-        if name.split("/")[0] == ".git" or (path.is_dir() and not path.is_symlink()):
+        if name.split("/", maxsplit=1)[0] == ".git" or (path.is_dir() and not path.is_symlink()):
             continue
         if path.is_symlink():
-            found[name] = (os.fsencode(os.readlink(path)), 0)
+            found[name] = (os.fsencode(path.readlink()), 0)
         else:
             found[name] = (path.read_bytes(), 0o755 if path.stat().st_mode & 0o100 else 0o644)
     return found

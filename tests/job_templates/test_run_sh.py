@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from assay.witness.record import Record
 from job_templates.repositories import Tree, commit, git, patch_between, read_tree, write_tree
 from witness.pod import RUN_SH, Pod, Task, path_without, wait_for
@@ -20,7 +21,9 @@ SHELLS = [("dash",), ("bash", "--posix"), *([("busybox", "sh")] if shutil.which(
 MACHINES = [(SHELLS[0], True), *((shell, False) for shell in SHELLS if shell[0] != "bash"), (SHELLS[1], True)]
 
 
-@pytest.fixture(params=MACHINES, ids=lambda machine: f"{machine[0][0]}-{'with' if machine[1] else 'without'}-bash")
+@pytest.fixture(
+    scope="session", params=MACHINES, ids=lambda machine: f"{machine[0][0]}-{'with' if machine[1] else 'without'}-bash"
+)
 def machine(request, tmp_path_factory) -> tuple[tuple[str, ...], str]:
     """A shell and a PATH, with and without bash in it (and then without timeout too)."""
     shell, bash = request.param
@@ -81,7 +84,7 @@ def test_commands_run_in_order_and_each_one_runs(pod: Pod, machine, tmp_path: Pa
         "exit-002": "4",
         "exit-003": "0",
     }
-    assert record.facts["shell"] == ("bash" if "bash" in path or shutil.which("bash", path=path) else "sh")
+    assert record.facts["shell"] == ("bash" if shutil.which("bash", path=path) else "sh")
     assert record.facts["workdir"] == str(tmp_path)
     assert record.strange == 0
 
@@ -108,6 +111,7 @@ def test_a_command_sees_the_images_environment_and_nothing_of_ours(pod: Pod, mac
     variables, _, descriptors = output(record).partition(b"descriptors\n")
     assert b"ASSAY" not in variables
     assert b"assay" not in variables.lower()
+    assert b"POSIXLY_CORRECT" not in variables
     assert b"head=kept\n" in variables
     assert b"token=kept too\n" in variables
     assert b"BASH_ENV=/nonexistent\n" in variables
@@ -294,8 +298,7 @@ def test_as_pid_1_a_deadline_kills_what_fled_into_a_session_of_its_own(pod: Pod,
     commands = [
         service.format(tmp_path),
         runaway.format(tmp_path) + " while :; do sleep 0.1; done",
-        f"wc -c < {tmp_path}/runaway; wc -c < {tmp_path}/service; sleep 0.5;"
-        f"wc -c < {tmp_path}/runaway; wc -c < {tmp_path}/service",
+        "; sleep 0.5; ".join([f"wc -c < {tmp_path}/runaway; wc -c < {tmp_path}/service"] * 2),
     ]
     code, record = perform(pod, *commands, shell=(*UNSHARE, *shell), PATH=path, ASSAY_TEST_SECONDS="2")
     assert code == 124
@@ -634,6 +637,20 @@ def test_a_repository_that_cannot_be_written_is_a_matter_of_the_place(pod: Pod, 
     assert (code, record.facts["setupFailed"]) == (95, "WorktreeReadOnly")
 
 
+def test_a_full_disk_is_a_matter_of_the_place(pod: Pod, tmp_path: Path):
+    source, repository = tmp_path / "source", tmp_path / "repo"
+    repository.mkdir()
+    patch = patch_between(source, {"m": b"1\n"}, {"m": b"2\n", "large": os.urandom(2_000_000)})
+    mount = f"mount -t tmpfs -o size=900k none {repository} && cp -r {source}/m {repository} && "
+    make = (
+        f"cd {repository} && git init -q && git add m && git -c user.name=a -c user.email=a@b commit -qm x && cd / && "
+    )
+    shell = ("unshare", "--user", "--map-root-user", "--mount", "sh", "-c", mount + make + 'exec dash "$0"')
+    code, record = perform(pod, "echo ran", workdir=repository, patches={"test": patch}, shell=shell)
+    assert (code, record.facts.get("setupFailed")) == (95, "StorageFull"), record.merged
+    assert "patch-test" not in record.facts
+
+
 def test_without_patches_neither_git_nor_a_repository_is_needed(pod: Pod, tmp_path: Path):
     code, record = perform(pod, "echo ran", workdir=tmp_path, PATH=path_without(tmp_path / "bin", "git"))
     assert (code, output(record)) == (0, b"ran\n")
@@ -673,7 +690,9 @@ def test_a_patch_that_was_not_mounted_is_named(pod: Pod, tmp_path: Path):
 
 def test_set_up_has_a_deadline_of_its_own(pod: Pod, machine, tmp_path: Path):
     shell, path = machine
-    programs = Path(path_without(tmp_path / "bin", "git", *([] if "bash" in path else [])))
+    programs = Path(
+        path_without(tmp_path / "bin", "git", *([] if shutil.which("bash", path=path) else ["bash", "timeout"]))
+    )
     (programs / "git").write_text("#!/bin/sh\nsleep 100\n")
     (programs / "git").chmod(0o755)
     begun = time.monotonic()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import socket
 import time
+from pathlib import Path
 
 import pytest
 
@@ -33,7 +33,7 @@ def test_targets_are_addresses_with_ports_of_both_families():
     "text", ["10.0.0.1", "10.0.0.1:", "10.0.0.1:0", "10.0.0.1:65536", "example.test:80", ":80", "[]:1"]
 )
 def test_anything_else_is_not_a_target(text):
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match=r"target|address|invalid literal"):
         isolation.parse_targets(text)
 
 
@@ -50,7 +50,7 @@ def test_an_error_of_our_own_making_proves_nothing():
     import resource  # noqa: PLC0415
 
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    used = len(os.listdir("/proc/self/fd"))
+    used = len(list(Path("/proc/self/fd").iterdir()))
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(used - 4, 1), hard))
     try:
         verdicts = isolation.probe((("127.0.0.1", 1),))

@@ -89,6 +89,19 @@ def test_sigterm_while_waiting_for_the_gate_is_obeyed(pod: Pod):
         assert terminate(witness) == 0
 
 
+def test_sigterm_does_not_cut_the_record_of_a_task_that_died(pod: Pod):
+    witness = pod.start_witness()
+    task = Task(pod)
+    task.write(os.urandom(20_000_000))
+    task.say("mark all")
+    task.close()
+    wait_for(lambda: b"\x1eassay-record" in pod.log)
+    assert terminate(witness) == 0
+    record = pod.record()
+    assert not record.ended
+    assert record.sizes.merged == 20_000_000
+
+
 def test_the_record_is_printed_before_the_end_is_answered(pod: Pod, task: Task):
     task.write(os.urandom(3_000_000))
     assert task.say("end 7") == b"end"

@@ -62,6 +62,7 @@ def live(folder: str, private: str, environment: Mapping[str, str]) -> int:
         session = Session(channels, recording, printer, targets, every)
         session.watch()
         ending.begin_printing()
+        session.close()
         recording.finish()
         printer.record(session.header(gate), store)
     session.release()

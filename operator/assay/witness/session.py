@@ -39,7 +39,7 @@ class Session:
         self._targets = targets
 
     def watch(self) -> None:
-        """Record until the end; returns with both streams drained and the last isolation sample taken."""
+        """Record until run.sh says ``end``, or is dead."""
         channels, recording = self._channels, self._recording
         poller = select.poll()
         for descriptor in (channels.ctl, channels.out, channels.err):
@@ -55,8 +55,12 @@ class Session:
                 self._take(1, channels.err, READ_BYTES)
             if recording.pieces > SWITCHES_WITHOUT_PAUSE:
                 time.sleep(PAUSE_SECONDS)
+
+    def close(self) -> None:
+        """Take what is left in the pipes and the last isolation sample."""
         self._drain()
-        self._ledger.mark("end", out=recording.sizes[0], err=recording.sizes[1], seconds=self._seconds())
+        out, err = self._recording.sizes
+        self._ledger.mark("end", out=out, err=err, seconds=self._seconds())
         self._sampler.finish()
 
     def header(self, gate: Gate) -> dict[str, object]:
