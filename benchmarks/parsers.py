@@ -3,7 +3,7 @@
     python benchmarks/parsers.py [--mib 64] [--dialect NAME ...] [--all]
 
 A log is made of the dialect's vectors, again and again, each time with other names: the last word of every expected name
-gets a counter of 5,000 values and is drawn out to a length that is usual in real logs. Time is processor time. Memory is
+gets a counter of 5,000 values and is drawn out to a length that is usual in real logs. Time is processor time, the better of two. Memory is
 the highest resident size during parsing, the decoded log included, over the log's size in UTF-8. Without --all or
 --dialect the largest dialect of each family stands for it. Exits 1 when a figure misses its goal: 20 MB/s, 2.2 times the
 time for twice the log, memory 3 times the log.
@@ -71,9 +71,11 @@ def measure(dialect: str, path: Path) -> dict[str, float]:
     before = resident("VmRSS")
     log = path.read_text("utf-8", "surrogateescape")
     Path("/proc/self/clear_refs").write_text("5", "ascii")
-    once = timed(dialect, log)
+    first = timed(dialect, log)
     peak = resident("VmHWM") - before
-    twice = timed(dialect, log + log)
+    once = min(first, timed(dialect, log))
+    log += log
+    twice = min(timed(dialect, log), timed(dialect, log))
     return {"seconds": once, "ratio": twice / once, "memory": peak / path.stat().st_size}
 
 

@@ -3,9 +3,9 @@
 import re
 from dataclasses import dataclass
 
+from assay.domain.logs.failures import UnreadableError
 from assay.domain.logs.lines import Split, lines_of
 from assay.domain.logs.statuses import ERROR, FAILED, PASSED
-from assay.domain.logs.surefire import number
 
 _HEADING = "Test Summary:"
 _ROW = re.compile(r"(?:\s*+(?P<title>\S.*?)(?<!\s)\s++|\s\s++)\|(?P<columns>.+)")
@@ -35,7 +35,10 @@ class CountTable:
 
 def _row_status(columns: str, *, only_fail: bool) -> str | None:
     digits = [piece for piece in columns.split() if piece.isdigit()]
-    numbers = [int(piece) if len(piece) < 9 and piece.isascii() else number(piece) for piece in digits]
+    try:
+        numbers = list(map(int, digits))
+    except ValueError as error:
+        raise UnreadableError("a count has no value, or too many digits") from error
     if len(numbers) < 2:
         return None
     if len(numbers) == 2:

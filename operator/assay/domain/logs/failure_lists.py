@@ -18,21 +18,23 @@ _NUMBER = re.compile(r"^[^\S\n]*+\d++\)", re.MULTILINE)
 _BRACKETS = frozenset("{}[]")
 _TITLE_CHARS = 1000
 _MOST_ROUNDS = 50
+_PIECES = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailureLists:
-    """Options of the family: how names of failed tests are found in the text without its terminal escapes."""
+    """Options of the family: how names of failed tests are found in the text; terminal escapes are removed first."""
 
     names: Callable[[str], Iterator[str]]
 
     def results_of(self, text: str) -> dict[str, str]:
         """Names of failed tests, all FAILED; a run without failures gives nothing."""
-        return dict.fromkeys(self.names(full(text)), FAILED)
+        return dict.fromkeys(self.names(text), FAILED)
 
 
 def browser_failures(text: str) -> Iterator[str]:
     """Between `Chrome 99.0 (system) ` and `FAILED` at the line's end, blanks included; one a line."""
+    text = full(text)
     at = 0
     while browser := _BROWSER.search(text, at):
         end = text.find("\n", browser.end())
@@ -65,7 +67,7 @@ def mocha_failures(text: str) -> Iterator[str]:
 def _without_objects(text: str) -> str:
     """The text without lines that are part of what looks like a printed object or array."""
     objects = _Objects()
-    parts = (objects.outside(lines) for lines in lists_of_lines(text, Split.LF))
+    parts = (objects.outside(lines) for lines in lists_of_lines(text, Split.LF, full))
     return "\n".join([part for part in parts if part is not None])
 
 
@@ -116,22 +118,25 @@ def _without_tags(text: str) -> str:
 
 
 def _one_round_without_tags(text: str) -> str:
-    tags = [(tag.start(), tag.end(), tag[1] == "", tag[2]) for tag in _TAG.finditer(text)]
-    closings_left = Counter(word for _, _, opens, word in tags if not opens)
+    closings_left = Counter(tag[2] for tag in _TAG.finditer(text) if tag[1])
     if not closings_left:
         return text
+    parts: list[str] = []
     kept: list[str] = []
     depth, inside, at = 0, "", 0
-    for start, end, opens, word in tags:
+    for tag in _TAG.finditer(text):
+        opens, word = not tag[1], tag[2]
         closings_left[word] -= not opens
         if depth and word == inside:
             depth += 1 if opens else -1
-            at = at if opens else end
+            at = at if opens else tag.end()
             if depth and not opens and not closings_left[word]:
                 kept.append(f"<{word}>" * depth)
                 depth = 0
-        elif not depth and opens and start >= at and closings_left[word]:
-            kept.append(text[at:start])
+        elif not depth and opens and closings_left[word]:
+            kept.append(text[at : tag.start()])
             depth, inside = 1, word
-    kept.append(text[at:])
-    return "".join(kept)
+        if len(kept) > _PIECES:
+            parts.append("".join(kept))
+            kept.clear()
+    return "".join([*parts, *kept, text[at:]])

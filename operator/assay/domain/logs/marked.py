@@ -72,7 +72,7 @@ class Marked:
     """Options of the family.
 
     `clues` are texts of which every line of interest contains one: they only save time. `ignore` lists texts that
-    disqualify a line, `ignore_heads` those that do so at its start. `joiner` and `no_label` say how a label is joined.
+    disqualify a line, `ignore_heads` those that do so at the trimmed line's start. `joiner` and `no_label` say how a label is joined.
     """
 
     rules: tuple[Rule, ...]
@@ -104,7 +104,7 @@ class Marked:
             lines = [line for line in lines if first in line or second in line]
         lines = trimmed(lines, self.trim)
         if self.ignore_heads:
-            lines = [line for line in lines if not line.lstrip().startswith(self.ignore_heads)]
+            lines = [line for line in lines if not line.startswith(self.ignore_heads)]
         for text in self.ignore:
             lines = [line for line in lines if text not in line]
         return lines
@@ -179,6 +179,7 @@ def _plain_writer(item: Rule, results: dict[str, str]) -> Callable[[Found], None
     edits, empty, merge = item.edits, item.empty, item.merge
     overwrites, fixed = merge is put, item.status if isinstance(item.status, str) else None
     words = item.status.get if isinstance(item.status, Mapping) else None
+    decide = item.status if callable(item.status) else None
     finder = item.pattern
     name_group: str | int = finder.groupindex["name"] if isinstance(finder, re.Pattern) else "name"
     word_group: str | int = finder.groupindex.get("word", 0) if isinstance(finder, re.Pattern) else "word"
@@ -187,7 +188,9 @@ def _plain_writer(item: Rule, results: dict[str, str]) -> Callable[[Found], None
         name = found[name_group]
         if name is None:
             name = found["void"] or ""
-        status = fixed if fixed is not None else words(found[word_group]) if words else _status(item, found)
+        status = (
+            fixed if fixed is not None else words(found[word_group]) if words else decide(found) if decide else None
+        )
         if status is None:
             return
         for edit in edits:

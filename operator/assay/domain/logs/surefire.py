@@ -4,11 +4,12 @@ A line announces a subject (`Running X`, `-Dtest=X`) and a later one tells what 
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
 from assay.domain.logs.failures import UnreadableError
-from assay.domain.logs.lines import Split, Trim, lines_of
+from assay.domain.logs.lines import Split, Trim, lines_of, lists_of_lines
 from assay.domain.logs.statuses import ERROR, FAILED, PASSED, SKIPPED, Results
 from assay.domain.logs.tag_scan import TagScan
 
@@ -61,7 +62,7 @@ class Surefire:
 def _builds(text: str) -> dict[str, str]:
     results: dict[str, str] = {}
     name = _NO_NAME
-    for line in lines_of(text, Split.LF, Trim.BOTH):
+    for line in _lines_with(text, Split.LF, "BUILD ", _OPTION):
         if _OPTION in line:
             name = _selected(line) or name
         if line.endswith("BUILD SUCCESS"):
@@ -69,6 +70,13 @@ def _builds(text: str) -> dict[str, str]:
         elif line.endswith("BUILD FAILURE"):
             results[name] = FAILED
     return results
+
+
+def _lines_with(text: str, split: Split, *clues: str) -> Iterator[str]:
+    """The trimmed lines that contain one of the texts, of which there are two or three."""
+    first, second, third = clues[0], clues[1], clues[-1]
+    for lines in lists_of_lines(text, split):
+        yield from [line.strip() for line in lines if first in line or second in line or third in line]
 
 
 def _selected(line: str) -> str | None:
@@ -118,7 +126,7 @@ def _classes_and_methods(text: str) -> tuple[dict[str, str], dict[str, None]]:
     results: dict[str, str] = {}
     announced: dict[str, None] = {}
     current: str | None = None
-    for line in lines_of(text, Split.UNIVERSAL, Trim.BOTH):
+    for line in _lines_with(text, Split.UNIVERSAL, "Running", "[ERROR]", "Tests run:"):
         if "Running" in line and (found := _RUNNING.match(line)):
             current = found[1]
             announced[current] = None
