@@ -5,6 +5,7 @@ No handler changes an object, so kopf adds no finalizer and no annotation; nothi
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -20,6 +21,13 @@ Seen = Callable[[str | None, Any], None]
 def registry_of(*, object_seen: Seen, pod_seen: Seen) -> kopf.OperatorRegistry:
     """Return the handlers: the watch of TaskValidations and that of our pods."""
     registry = kopf.OperatorRegistry()
+
+    @kopf.on.login(registry=registry)
+    def login(logger: Any, settings: kopf.OperatorSettings, **_: Any) -> kopf.ConnectionInfo | None:
+        """Log in as ``assay.kube.client`` does: by the environment's kubeconfig, or else as the pod."""
+        if "KUBECONFIG" in os.environ:
+            return kopf.login_with_kubeconfig(logger=logger, settings=settings)
+        return kopf.login_with_service_account(logger=logger, settings=settings) or kopf.login_with_kubeconfig(logger=logger, settings=settings)
 
     @kopf.on.event(GROUP, VERSION, "taskvalidations", registry=registry)
     async def on_object(event: kopf.RawEvent, **_: Any) -> None:

@@ -193,6 +193,7 @@ class Operator:
                 sample_seconds=isolation.sample_seconds,
                 pull_secrets=self._settings.pull_secrets,
                 pull_policy=self._settings.pull_policy,
+                cpu_request_fraction=self._settings.cpu_request_fraction,
             )
             if targets
             else None

@@ -38,6 +38,8 @@ class Settings(BaseModel):
     pull_policy: str = "IfNotPresent"
     max_pods: Annotated[int, Field(ge=1)] = 200
     """Pods at a time that have not ended."""
+    cpu_request_fraction: Annotated[float, Field(gt=0, le=1)] = 1.0
+    """Share of a task's processor limit that its pod asks for; below 1, runs share processors and may be slower."""
     infra_retries: Annotated[int, Field(ge=0, le=20)] = 3
     """Attempts of one run that may be lost before the object is Inconclusive."""
     workers: Annotated[int, Field(ge=1, le=512)] = 48

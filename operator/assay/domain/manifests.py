@@ -75,6 +75,7 @@ class RunSettings:
     sample_seconds: int = 10
     pull_secrets: tuple[str, ...] = ()
     pull_policy: str = "IfNotPresent"
+    cpu_request_fraction: float = 1.0
 
 
 def owner_reference(owner: Owner) -> Manifest:
@@ -156,7 +157,7 @@ def pod_of(  # noqa: PLR0913 - each argument is one source of the manifest
         ASSAY_BASE_COMMIT=task.base_commit,
     )
     amounts = {"cpu": limits.cpu, "memory": limits.memory, "ephemeral-storage": limits.ephemeral_storage}
-    container["resources"] = {"limits": amounts, "requests": _requests(limits)}
+    container["resources"] = {"limits": amounts, "requests": _requests(limits, settings)}
     sources = next(volume for volume in spec["volumes"] if volume["name"] == "in")["projected"]["sources"]
     sources.extend(_sources(files_of_run(run, files)))
     return pod
@@ -180,10 +181,11 @@ def _has_patch(task: Task, name: PatchName) -> bool:
     return bool((task.test_patch if name is PatchName.TEST else task.patch).strip())
 
 
-def _requests(limits: Limits) -> dict[str, str]:
+def _requests(limits: Limits, settings: RunSettings) -> dict[str, str]:
     """Ask for what the limit allows, but for disk: few nodes have every task's worst case free at once."""
     storage = min(quantity_of(limits.ephemeral_storage), quantity_of("256Mi"))
-    return {"cpu": limits.cpu, "memory": limits.memory, "ephemeral-storage": str(int(storage))}
+    millicores = max(1, round(quantity_of(limits.cpu) * 1000 * settings.cpu_request_fraction))
+    return {"cpu": f"{millicores}m", "memory": limits.memory, "ephemeral-storage": str(int(storage))}
 
 
 def _env(**values: object) -> list[Manifest]:

@@ -1,0 +1,98 @@
+"""Clusters for the tests that need one: real ones, started once a session, gone with it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+CLUSTER = ROOT / "dev" / "cluster" / "cluster.py"
+
+
+@dataclass(frozen=True)
+class TestCluster:
+    """A running cluster and how to talk to it."""
+
+    __test__ = False
+
+    name: str
+    kubeconfig: Path
+    registry: str
+    bin: Path
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Environment of a client program."""
+        return os.environ | {
+            "KUBECONFIG": str(self.kubeconfig),
+            "ASSAY_REGISTRY": self.registry,
+            "PATH": f"{self.bin}:{os.environ['PATH']}",
+        }
+
+    def kubectl(self, *args: str, stdin: str | None = None, check: bool = True) -> subprocess.CompletedProcess[str]:
+        """Run kubectl and return what it said."""
+        done = subprocess.run(
+            ("kubectl", *args), input=stdin, env=self.environment, text=True, capture_output=True, check=False
+        )
+        if check and done.returncode:
+            raise AssertionError(f"kubectl {' '.join(args)}: {done.stdout}{done.stderr}")
+        return done
+
+    def load(self, archive: Path, name: str) -> str:
+        """Push an image archive to the cluster's registry; return the reference by digest."""
+        return _cluster("load", "--name", self.name, str(archive), name).strip().splitlines()[-1]
+
+
+def _cluster(*args: str) -> str:
+    environment = {name: value for name, value in os.environ.items() if name != "KUBECONFIG"}
+    done = subprocess.run(
+        (sys.executable, str(CLUSTER), *args), env=environment, text=True, stdout=subprocess.PIPE, check=True
+    )
+    return done.stdout
+
+
+def start_cluster(name: str, *options: str) -> TestCluster:
+    """Start a cluster that ends with this process, whatever happens to it."""
+    _cluster("up", "--name", name, "--with-parent", str(os.getpid()), *options)
+    said = dict(
+        line.removeprefix("export ").split("=", 1)
+        for line in _cluster("env", "--name", name).splitlines()
+        if "=" in line
+    )
+    return TestCluster(
+        name=name,
+        kubeconfig=Path(said["KUBECONFIG"].strip("'")),
+        registry=said.get("ASSAY_REGISTRY", ""),
+        bin=Path(_cluster("bin").strip()),
+    )
+
+
+def stop_cluster(cluster: TestCluster) -> None:
+    """End a cluster."""
+    _cluster("down", "--name", cluster.name)
+
+
+@pytest.fixture(scope="session")
+def api_cluster() -> Iterator[TestCluster]:
+    """A real API server, controller manager and scheduler with simulated nodes, and Assay's CRDs."""
+    cluster = start_cluster(f"test-api-{os.getpid()}", "--profile", "simulated")
+    cluster.kubectl("apply", "--server-side", "-f", str(ROOT / "crds"))
+    cluster.kubectl("wait", "--for=condition=Established", "crd/taskvalidations.assay.dev", "--timeout=30s")
+    yield cluster
+    stop_cluster(cluster)
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[TestCluster]:
+    """A real node: kubelet, containerd, enforced NetworkPolicies, registry, and Assay's CRDs."""
+    cluster = start_cluster(f"test-node-{os.getpid()}", "--profile", "node")
+    cluster.kubectl("apply", "--server-side", "-f", str(ROOT / "crds"))
+    cluster.kubectl("wait", "--for=condition=Established", "crd/taskvalidations.assay.dev", "--timeout=30s")
+    yield cluster
+    stop_cluster(cluster)
