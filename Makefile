@@ -9,7 +9,7 @@ CLUSTER := python3 dev/cluster/cluster.py
 export PYTHONPATH := operator
 export PYTHONUNBUFFERED := 1
 
-.PHONY: help setup venv demo test lint generate cluster-up cluster-down cluster-env images clean bench
+.PHONY: help setup venv demo test lint generate cluster-up cluster-down cluster-env images clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -47,8 +47,6 @@ generate: venv ## Write the generated files
 	@$(PYTHON) -m assay.api.generate
 	@$(PYTHON) dev/generate_docs.py
 
-bench: setup ## Print the figures of benchmarks/
-	@$(PYTHON) benchmarks/run.py
 
 cluster-up: setup ## Start the local cluster
 	@$(CLUSTER) up

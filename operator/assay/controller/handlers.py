@@ -27,7 +27,9 @@ def registry_of(*, object_seen: Seen, pod_seen: Seen) -> kopf.OperatorRegistry:
         """Log in as ``assay.kube.client`` does: by the environment's kubeconfig, or else as the pod."""
         if "KUBECONFIG" in os.environ:
             return kopf.login_with_kubeconfig(logger=logger, settings=settings)
-        return kopf.login_with_service_account(logger=logger, settings=settings) or kopf.login_with_kubeconfig(logger=logger, settings=settings)
+        return kopf.login_with_service_account(logger=logger, settings=settings) or kopf.login_with_kubeconfig(
+            logger=logger, settings=settings
+        )
 
     @kopf.on.event(GROUP, VERSION, "taskvalidations", registry=registry)
     async def on_object(event: kopf.RawEvent, **_: Any) -> None:

@@ -1,0 +1,22 @@
+"""Write the generated pages of docs/ that the command line prints."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from assay.domain.profiles import profiles_markdown
+
+DOCS = Path(__file__).parents[1] / "docs"
+
+
+def main() -> None:
+    """Write docs/profiles.md and docs/parsers.md."""
+    (DOCS / "profiles.md").write_text(profiles_markdown())
+    table = subprocess.run(
+        (sys.executable, "-m", "assay", "parsers", "--format", "markdown"), check=True, capture_output=True, text=True
+    )
+    (DOCS / "parsers.md").write_text(table.stdout)
+
+
+if __name__ == "__main__":
+    main()
