@@ -1,0 +1,147 @@
+"""``make demo``: a cluster, the chart, every example by one ``kubectl apply``, and the table of verdicts.
+
+Nothing here knows what a verdict should be but by the manifests' own annotation; the process ends with 1 when a verdict
+is another one.  The cluster ends with this process.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+CLUSTER = (sys.executable, str(ROOT / "dev" / "cluster" / "cluster.py"))
+NAME = "demo"
+NAMESPACE = "assay-runs"
+EXPECTED = "examples.assay.dev/expected"
+LIMIT_SECONDS = 1500
+
+
+def say(message: str) -> None:
+    """Print a step with the time since the beginning."""
+    print(f"[demo {time.monotonic() - STARTED:6.1f} s] {message}", flush=True)
+
+
+def run(*command: str, env: dict[str, str] | None = None, quiet: bool = False) -> str:
+    """Run a command and return its output; a failure ends the demo with what it said."""
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        env=env,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT if quiet else None,
+        check=False,
+    )
+    if done.returncode:
+        sys.exit(f"{' '.join(command)} ended with {done.returncode}\n{done.stdout}")
+    return done.stdout
+
+
+def environment() -> dict[str, str]:
+    """Environment of the cluster's clients."""
+    said = run(*CLUSTER, "env", "--name", NAME)
+    pairs = dict(line.removeprefix("export ").split("=", 1) for line in said.splitlines() if "=" in line)
+    path = f"{run(*CLUSTER, 'bin').strip()}:{os.environ['PATH']}"
+    return os.environ | {key: value.strip("'") for key, value in pairs.items()} | {"PATH": path}
+
+
+def install(env: dict[str, str], *, fraction: float = 0.25) -> None:
+    """Build, push and install Assay by its chart, and wait until it is ready."""
+    archive = run(sys.executable, "dev/image/build.py").strip().splitlines()[-1]
+    say(f"image: {archive}")
+    reference = run(*CLUSTER, "load", "--name", NAME, archive, "assay:demo").strip().splitlines()[-1]
+    values = ("--set", f"image.reference={reference}", "--set", f"operator.cpuRequestFraction={fraction}")
+    helm = ("helm", "upgrade", "--install", "assay", "charts/assay", "-n", "assay-system", "--create-namespace")
+    run(*helm, *values, "--wait", "--timeout", "180s", env=env, quiet=True)
+
+
+def objects(env: dict[str, str]) -> list[dict[str, object]]:
+    """All TaskValidations."""
+    items: list[dict[str, object]] = json.loads(run("kubectl", "get", "tv", "-n", NAMESPACE, "-o", "json", env=env))[
+        "items"
+    ]
+    return items
+
+
+def wait(env: dict[str, str]) -> list[dict[str, object]]:
+    """Show progress until every object is complete."""
+    shown = -1
+    while True:
+        found = objects(env)
+        done = sum(item.get("status", {}).get("phase") == "Complete" for item in found)  # type: ignore[attr-defined]
+        if done != shown:
+            say(f"{done} of {len(found)} tasks have a verdict")
+            shown = done
+        if done == len(found) or time.monotonic() - STARTED > LIMIT_SECONDS:
+            return found
+        time.sleep(2)
+
+
+def row(item: dict) -> tuple[str, ...]:  # type: ignore[type-arg]
+    """One line of the table: name, verdict, reason, expected, counts."""
+    status, tests = item.get("status", {}), item.get("status", {}).get("tests", {})
+    counts = [str(tests.get(kind, {}).get("count", "")) for kind in ("failToPass", "passToPass", "flaky", "excluded")]
+    expected = item["metadata"]["annotations"][EXPECTED]
+    verdict, reason = status.get("verdict", "-"), status.get("reason", "-")
+    said = verdict if verdict == "Valid" else f"{verdict}/{reason}"
+    return (
+        item["metadata"]["name"],
+        verdict,
+        reason,
+        *counts,
+        "as expected" if said == expected else f"EXPECTED {expected}",
+    )
+
+
+def table(rows: Sequence[Sequence[str]]) -> str:
+    """Lines with aligned columns."""
+    head = ("NAME", "VERDICT", "REASON", "F2P", "P2P", "FLAKY", "EXCLUDED", "")
+    widths = [max(len(line[column]) for line in (head, *rows)) for column in range(len(head))]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        for line in (head, *rows)
+    )
+
+
+def main() -> int:
+    """Run the demo; 0 when every verdict is the expected one."""
+    run(*CLUSTER, "up", "--name", NAME, "--with-parent", str(os.getpid()))
+    try:
+        env = environment()
+        say("the cluster is ready")
+        run(sys.executable, "examples/build.py", "images", env=env)
+        run(sys.executable, "examples/build.py", "push", "--registry", env["ASSAY_REGISTRY"], env=env)
+        say("the examples' images are pushed")
+        install(env)
+        say("Assay runs in the cluster")
+        with tempfile.TemporaryDirectory() as folder:
+            manifests = (
+                sys.executable,
+                "examples/build.py",
+                "manifests",
+                "--registry",
+                env["ASSAY_REGISTRY"],
+                "--out",
+                folder,
+            )
+            run(*manifests, env=env)
+            run("kubectl", "apply", "--server-side", "-n", NAMESPACE, "-f", folder, env=env)
+        say("all tasks are applied by one kubectl apply")
+        rows = [row(item) for item in wait(env)]
+        print(table(rows), flush=True)
+        wrong = [line for line in rows if line[-1] != "as expected"]
+        say(f"{len(rows) - len(wrong)} of {len(rows)} verdicts are as expected")
+        return 1 if wrong else 0
+    finally:
+        run(*CLUSTER, "down", "--name", NAME)
+
+
+STARTED = time.monotonic()
+
+if __name__ == "__main__":
+    sys.exit(main())
