@@ -55,7 +55,7 @@ def install(env: dict[str, str], *, fraction: float = 0.25) -> None:
     archive = run(sys.executable, "dev/image/build.py").strip().splitlines()[-1]
     say(f"image: {archive}")
     reference = run(*CLUSTER, "load", "--name", NAME, archive, "assay:demo").strip().splitlines()[-1]
-    values = ("--set", f"image.reference={reference}", "--set", f"operator.cpuRequestFraction={fraction}")
+    values = ("--set", f"image.reference={reference}", "--set-json", f"operator.cpuRequestFraction={fraction}")
     helm = ("helm", "upgrade", "--install", "assay", "charts/assay", "-n", "assay-system", "--create-namespace")
     run(*helm, *values, "--wait", "--timeout", "180s", env=env, quiet=True)
 

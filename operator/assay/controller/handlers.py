@@ -13,6 +13,7 @@ import kopf
 
 from assay.api.v1alpha1 import GROUP, VERSION
 from assay.domain.manifests import LABEL_MANAGED, MANAGED_BY
+from assay.kube.client import SERVICE_ACCOUNT
 
 Seen = Callable[[str | None, Any], None]
 """Takes the event's type (None while listing) and the object's JSON."""
@@ -25,11 +26,9 @@ def registry_of(*, object_seen: Seen, pod_seen: Seen) -> kopf.OperatorRegistry:
     @kopf.on.login(registry=registry)
     def login(logger: Any, settings: kopf.OperatorSettings, **_: Any) -> kopf.ConnectionInfo | None:
         """Log in as ``assay.kube.client`` does: by the environment's kubeconfig, or else as the pod."""
-        if "KUBECONFIG" in os.environ:
-            return kopf.login_with_kubeconfig(logger=logger, settings=settings)
-        return kopf.login_with_service_account(logger=logger, settings=settings) or kopf.login_with_kubeconfig(
-            logger=logger, settings=settings
-        )
+        if "KUBECONFIG" not in os.environ and (SERVICE_ACCOUNT / "token").exists():
+            return pod_login()
+        return kopf.login_with_kubeconfig(logger=logger, settings=settings)
 
     @kopf.on.event(GROUP, VERSION, "taskvalidations", registry=registry)
     async def on_object(event: kopf.RawEvent, **_: Any) -> None:
@@ -40,6 +39,17 @@ def registry_of(*, object_seen: Seen, pod_seen: Seen) -> kopf.OperatorRegistry:
         pod_seen(event["type"], event["object"])
 
     return registry
+
+
+def pod_login() -> kopf.ConnectionInfo:
+    """Return the pod's own credentials, by the API server's address: kopf's takes its name, which needs DNS."""
+    host, port = os.environ["KUBERNETES_SERVICE_HOST"], os.environ["KUBERNETES_SERVICE_PORT"]
+    return kopf.ConnectionInfo(
+        server=f"https://{f'[{host}]' if ':' in host else host}:{port}",
+        ca_path=str(SERVICE_ACCOUNT / "ca.crt"),
+        scheme="Bearer",
+        token=(SERVICE_ACCOUNT / "token").read_text().strip(),
+    )
 
 
 def frame_settings() -> kopf.OperatorSettings:
