@@ -6,6 +6,7 @@ import copy
 import json
 
 import pytest
+
 from conftest import TestCluster
 
 pytestmark = pytest.mark.api

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 import yaml
-from conftest import ROOT, TestCluster
 
 from assay.store.artifacts import Store
+from conftest import ROOT, TestCluster
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(900)]
 
