@@ -152,7 +152,7 @@ def kube_proxy(plan: Plan) -> dict[str, object]:
         "clusterCIDR": POD_CIDR,
         "clientConnection": {"kubeconfig": f"{plan.layout.pki}/kube-proxy.kubeconfig"},
         "conntrack": {"maxPerCore": 0, "min": 0, "tcpEstablishedTimeout": "0s", "tcpCloseWaitTimeout": "0s"},
-        "iptables": {"minSyncPeriod": "0s"},
+        "iptables": {"minSyncPeriod": "0s", "syncPeriod": "3s"},
         "healthzBindAddress": "127.0.0.1:10256",
         "metricsBindAddress": "127.0.0.1:10249",
     }

@@ -17,7 +17,7 @@ from binaries import path_of
 from components import Component, stages
 from configs import CONTAINERD_SOCKET
 from layout import Layout
-from plan import NODE_NAME, POD_CIDR, SERVICE_CIDR, Plan, Profile, read_plan
+from plan import API_SERVICE_ADDRESS, NODE_NAME, POD_CIDR, SERVICE_CIDR, Plan, Profile, read_plan
 from probes import Api
 
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -54,6 +54,8 @@ class Node:
             self._create_simulated_nodes()
         if planned.with_node:
             self._wait_until(lambda: api.get(f"/api/v1/nodes/{NODE_NAME}") is not None)
+            # Two programs that make iptables chains at the same moment lose some: kube-proxy's are there first.
+            self._wait_until(_kube_proxy_has_rules)
             self._start(planned.with_node)
         while True:
             self._bury(*os.wait())
@@ -104,6 +106,12 @@ class Node:
         code = os.waitstatus_to_exitcode(status)
         self._plan.layout.exited.write_text(json.dumps({"component": name, "exit": code}))
         sys.exit(1)
+
+
+def _kube_proxy_has_rules() -> bool:
+    """Whether the packet filter knows the API server's Service."""
+    command = ("iptables", "-w", "-t", "nat", "-S", "KUBE-SERVICES")
+    return API_SERVICE_ADDRESS in subprocess.run(command, capture_output=True, text=True, check=False).stdout
 
 
 def _environment(component: Component) -> dict[str, str]:
