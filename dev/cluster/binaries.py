@@ -34,6 +34,7 @@ PACKAGES: Mapping[str, str] = {
     "/usr/sbin/ip": "iproute2",
     "/usr/bin/unshare": "util-linux",
     "/usr/bin/mount": "mount",
+    "/usr/bin/busybox": "busybox",  # a shell that run.sh is tested with
 }
 # Empty directories that the node mounts something upon, inside of its own mount namespace.
 MOUNT_POINTS = ("/var/lib/kubelet", "/var/log/pods", "/var/log/containers")
