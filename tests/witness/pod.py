@@ -16,6 +16,8 @@ from assay.witness.record import Record, read_record
 
 ROOT = Path(__file__).resolve().parents[2]
 RUN_SH = ROOT / "job_templates" / "run.sh"
+# As `python3 -I -m assay.witness` in Assay's image, where the package is installed; here it is this checkout's.
+AS_MODULE = f"import sys, runpy; sys.path.insert(0, {str(ROOT / 'operator')!r}); runpy.run_module('assay.witness', run_name='__main__')"
 END = b"\n\x1eassay-end "
 
 
@@ -55,7 +57,7 @@ class Pod:
             **settings,
         }
         with self.log_path.open("ab") as log:
-            return self._start([sys.executable, "-I", "-m", "assay.witness"], environment, stdout=log)
+            return self._start([sys.executable, "-I", "-c", AS_MODULE], environment, stdout=log)
 
     def start_run(
         self, *, commands: Sequence[str] = (), shell: Sequence[str] = ("dash",), env: Mapping[str, str] | None = None

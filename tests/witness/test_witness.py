@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from assay.witness.record import RecordFault, read_record
-from witness.pod import END, Pod, Task, terminate, wait_for
+from witness.pod import END, ROOT, Pod, Task, terminate, wait_for
 
 
 @pytest.fixture
@@ -301,6 +301,7 @@ def test_the_fifos_are_there_soon(pod: Pod):
 
 
 def test_only_light_modules_are_imported_before_the_fifos():
-    code = "import sys; before = set(sys.modules); import assay.witness.channels; print(*set(sys.modules) - before)"
+    here = f"import sys; sys.path.insert(0, {str(ROOT / 'operator')!r}); "
+    code = here + "before = set(sys.modules); import assay.witness.channels; print(*set(sys.modules) - before)"
     seen = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, check=True, text=True).stdout.split()
     assert {name for name in seen if not name.startswith("assay")} <= {"__future__"}
