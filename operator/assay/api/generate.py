@@ -1,4 +1,4 @@
-"""Write ``crds/*.yaml`` and ``docs/api.md`` from the models, or say with ``--check`` that they are out of date.
+"""Write ``crds/*.yaml``, their copies in the chart and ``docs/api.md`` from the models, or say with ``--check`` that they are out of date.
 
     python -m assay.api.generate [--check] [ROOT]
 
@@ -21,7 +21,8 @@ def generated_files() -> Mapping[str, str]:
     """Return every generated file: its path below the repository's root -> its text."""
     definitions = [crd_of(model) for model in PRESENTATIONS]
     crds = {_path_of(definition): HEADER + _yaml(definition) for definition in definitions}
-    return {**crds, "docs/api.md": reference_of(definitions)}
+    charts = {f"charts/assay/{path}": text for path, text in crds.items()}
+    return {**crds, **charts, "docs/api.md": reference_of(definitions)}
 
 
 def stale_files(root: Path) -> list[str]:
