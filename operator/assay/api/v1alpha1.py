@@ -32,6 +32,8 @@ IMAGE_REFERENCE = (
     r"(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(@sha256:[0-9a-f]{64})?$"
 )
 """Image reference as a CEL string literal's regular expression; ``assay.domain.task.IMAGE`` is the same grammar."""
+QUANTITY = r"^[0-9]+([.][0-9]+)?(m|k|Ki|M|Mi|G|Gi|T|Ti)?$"
+"""Quantities that Assay reads; a rule says it, because the API server does not look at an int-or-string's pattern."""
 LIST_BY_TYPE: dict[str, Any] = {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]}
 
 
@@ -99,7 +101,7 @@ Quantity = Annotated[
     str,
     BeforeValidator(str),
     Field(
-        pattern=r"^[0-9]+(\.[0-9]+)?(m|k|Ki|M|Mi|G|Gi|T|Ti)?$",
+        pattern=QUANTITY,
         max_length=20,
         json_schema_extra={"x-kubernetes-int-or-string": True},
     ),
@@ -255,8 +257,9 @@ class Resources(Resource):
 
     cel: ClassVar = tuple(
         Rule(
-            f"isQuantity(string(self.{amount})) && quantity(string(self.{amount})).isGreaterThan(quantity('0'))",
-            "must be more than nothing, for example 500m, 2 or 4Gi",
+            f"string(self.{amount}).matches('{QUANTITY}')"
+            f" && quantity(string(self.{amount})).isGreaterThan(quantity('0'))",
+            "must be a quantity of more than nothing, for example 500m, 2 or 4Gi",
             amount,
         )
         for amount in ("cpu", "memory", "ephemeralStorage")
