@@ -92,6 +92,8 @@ def test_lint_finds_nothing(api_cluster: TestCluster, values: dict[str, Any]) ->
         ({"image": {"reference": "two words"}}, "image/reference"),
         ({**DEFAULTS, "operator": {"maxPods": 0}}, "operator/maxPods"),
         ({**DEFAULTS, "operator": {"maxPod": 5}}, "maxPod"),
+        ({**DEFAULTS, "operator": {"cpuRequestFraction": "0.0"}}, "operator/cpuRequestFraction"),
+        ({**DEFAULTS, "operator": {"cpuRequestFraction": 1.5}}, "operator/cpuRequestFraction"),
         ({**DEFAULTS, "operator": {"isolation": {"targets": ["no-port"]}}}, "operator/isolation/targets/0"),
         ({**DEFAULTS, "runs": {"namespace": "Not_A_Name"}}, "runs/namespace"),
         ({**DEFAULTS, "store": {"uri": "/var/lib"}}, "store/uri"),
@@ -118,6 +120,13 @@ def test_the_operator_reads_every_setting_of_the_values(api_cluster: TestCluster
     told = settings.model_dump(by_alias=True)
     for name in ("maxPods", "infraRetries", "cpuRequestFraction", "resyncSeconds", "logLevel"):
         assert told[name] == operator[name]
+
+
+def test_a_fraction_may_come_from_the_command_line(api_cluster: TestCluster, tmp_path: Path) -> None:
+    values = DEFAULTS | {"operator": {"cpuRequestFraction": "0.25"}}
+    file = tmp_path / "config.yaml"
+    file.write_text(the(rendered(api_cluster, values), "ConfigMap")["data"]["config.yaml"])
+    assert load_settings(file, {}).cpu_request_fraction == 0.25
 
 
 def test_a_changed_setting_restarts_the_operator(api_cluster: TestCluster) -> None:
