@@ -50,7 +50,7 @@ def environment() -> dict[str, str]:
     return os.environ | {key: value.strip("'") for key, value in pairs.items()} | {"PATH": path}
 
 
-def install(env: dict[str, str], *, fraction: float = 0.25) -> None:
+def install(env: dict[str, str], *, fraction: float = 0.4) -> None:
     """Build, push and install Assay by its chart, and wait until it is ready."""
     archive = run(sys.executable, "dev/image/build.py").strip().splitlines()[-1]
     say(f"image: {archive}")

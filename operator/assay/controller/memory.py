@@ -41,6 +41,7 @@ class Memory:
     outcomes: dict[str, RunOutcome] = field(default_factory=dict)
     faults: dict[str, tuple[FaultRecord, ...]] = field(default_factory=dict)
     committed: frozenset[str] = frozenset()
+    judged: frozenset[str] = frozenset()
     pinned: str = ""
     platform: str = ""
 

@@ -35,7 +35,7 @@ from assay.store.artifacts import Store
 log = logging.getLogger(__name__)
 
 TARGETS_SECONDS = 60.0
-LAG_LIMIT = 10.0
+LAG_LIMIT = 60.0
 LEASE_NAME = "assay-operator"
 
 

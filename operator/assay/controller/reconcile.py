@@ -138,6 +138,8 @@ class Reconciler:
             known = self._known(view, memory)
             decision = decide(known, infra_retries=self._infra_retries, now=time.time())
             if not (decision.read or decision.lost or decision.facts):
+                if decision.verdict is None:
+                    memory.judged = frozenset(known.outcomes)
                 return known, decision
             for attempt in decision.read:
                 await self._read(view, memory, attempt)
@@ -164,6 +166,7 @@ class Reconciler:
             outcomes=dict(memory.outcomes),
             faults=dict(memory.faults),
             committed=memory.committed,
+            judged=memory.judged,
             pinned=memory.pinned,
             suspended=view.suspended,
         )

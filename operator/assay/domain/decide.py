@@ -45,8 +45,9 @@ class Attempt:
 class Knowledge:
     """All that a decision stands on.
 
-    ``committed`` are the names of runs whose outcome is in the object's status already; ``pinned`` is the image by
-    digest, empty until the first run told it.
+    ``committed`` are the names of runs whose outcome is in the object's status already; ``judged`` those of the runs
+    that were looked at together before and gave no early verdict; ``pinned`` is the image by digest, empty until the
+    first run told it.
     """
 
     task: Task
@@ -56,6 +57,7 @@ class Knowledge:
     outcomes: Mapping[str, RunOutcome] = field(default_factory=dict)
     faults: Mapping[str, tuple[FaultRecord, ...]] = field(default_factory=dict)
     committed: frozenset[str] = frozenset()
+    judged: frozenset[str] = frozenset()
     pinned: str = ""
     suspended: bool = False
 
@@ -127,7 +129,7 @@ def _verdict(known: Knowledge, infra_retries: int) -> Verdict | None:
     outcomes = [known.outcomes[run.name] for run in known.plan.runs if run.name in known.outcomes]
     if len(outcomes) == len(known.plan.runs):
         return verdict_of(known.task, outcomes, known.profile)
-    if outcomes:
+    if outcomes and known.judged != frozenset(known.outcomes):
         early = early_verdict_of(known.task, outcomes, known.profile)
         if early:
             return early
