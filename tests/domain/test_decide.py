@@ -107,6 +107,13 @@ def test_a_spent_budget_is_inconclusive_and_never_a_drop():
     assert verdict.kind is VerdictKind.INCONCLUSIVE
 
 
+def test_attempts_go_on_counting_when_status_kept_only_the_last_faults():
+    kept = tuple(FaultRecord(attempt=n, kind=FaultKind.DISRUPTED, message="", at=0.0) for n in range(3, 8))
+    known = make_known(faults={PLAN.first.name: kept})
+    assert decide(known, infra_retries=9, now=1000.0).create == ((PLAN.first, 8),)
+    assert decide(known, infra_retries=6, now=1000.0).verdict is not None
+
+
 def test_outcomes_that_were_judged_before_are_not_judged_again():
     condemned = make_outcome(PLAN.first.name, passed=["t"])
     known = make_known(outcomes={PLAN.first.name: condemned})

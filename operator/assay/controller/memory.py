@@ -16,10 +16,9 @@ from pydantic import ValidationError
 from assay.api import v1alpha1 as api
 from assay.domain.decide import FaultRecord
 from assay.domain.documents import outcome_of_document
-from assay.domain.manifests import Inputs, Owner
+from assay.domain.manifests import InputFile, Owner
 from assay.domain.outcomes import Artifact, FaultKind, RunOutcome
 from assay.domain.plan import RunPlan, epoch_of, plan_runs
-from assay.domain.pods import seconds_since_1970
 from assay.domain.profiles import PROFILES, Profile, profile_named
 from assay.domain.status import PENDING
 from assay.domain.task import Limits, Refusal, Task, limits_of, task_from_spec
@@ -28,7 +27,7 @@ from assay.store.artifacts import Store
 
 @dataclass(slots=True, kw_only=True)
 class Memory:
-    """One object that is being worked on."""
+    """One object that is being worked on; ``files`` are its inputs, once their Secrets are written."""
 
     owner: Owner
     task: Task
@@ -36,8 +35,7 @@ class Memory:
     plan: RunPlan
     profile: Profile
     status: api.TaskValidationStatus
-    inputs: Inputs | None = None
-    inputs_written: bool = False
+    files: tuple[InputFile, ...] = ()
     outcomes: dict[str, RunOutcome] = field(default_factory=dict)
     faults: dict[str, tuple[FaultRecord, ...]] = field(default_factory=dict)
     committed: frozenset[str] = frozenset()
@@ -105,8 +103,3 @@ async def restore(memory: Memory, store: Store) -> None:
     if memory.outcomes and "@sha256:" in memory.status.image.digest:
         memory.pinned = memory.status.image.digest
     memory.platform = memory.status.image.platform
-
-
-def started(memory: Memory) -> float:
-    """Return when the object's first pod was made (epoch seconds), 0 when none was."""
-    return seconds_since_1970(memory.status.started_at)

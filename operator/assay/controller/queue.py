@@ -34,11 +34,6 @@ class WorkQueue(Generic[Key]):
     def __len__(self) -> int:
         return len(self._ready)
 
-    @property
-    def busy(self) -> int:
-        """How many keys are being worked on."""
-        return len(self._busy)
-
     def oldest_seconds(self) -> float:
         """Return how long the oldest ready key has waited."""
         return time.monotonic() - next(iter(self._ready.values())) if self._ready else 0.0

@@ -210,7 +210,7 @@ class Reconciler:
         metrics.RUNS.labels(outcome.kind).inc()
 
     async def _keep(self, view: ObjectView, memory: Memory, attempt: Attempt, outcome: RunOutcome) -> None:
-        if mismatched(self._known(view, memory), outcome):
+        if mismatched(memory.outcomes.get(memory.plan.first.name), outcome):
             message = f"the run used {digest_of(outcome.image_id)}, not the object's image"
             self._lose(view, memory, attempt, FaultKind.IMAGE_MISMATCH, message)
             return
@@ -233,15 +233,12 @@ class Reconciler:
     def _worth_writing(memory: Memory, known: Knowledge, verdict: Verdict | None) -> bool:
         """Three writes an object: the beginning, the pinned image, the verdict; one more for each fault."""
         written = memory.status
-        faults = sum(len(entry.faults) for entry in written.runs)
+        told = {entry.name: entry.faults[-1].attempt for entry in written.runs if entry.faults}
+        lost = {name: faults[-1].attempt for name, faults in known.faults.items() if faults}
         pinned = known.plan.first.name in known.outcomes and known.plan.first.name not in known.committed
         suspended = any(condition.reason == "Suspended" for condition in written.conditions)
         return bool(
-            verdict
-            or not written.observed_generation
-            or pinned
-            or faults != sum(min(5, len(records)) for records in known.faults.values())
-            or suspended != known.suspended
+            verdict or not written.observed_generation or pinned or told != lost or suspended != known.suspended
         )
 
     async def _commit(
@@ -290,19 +287,17 @@ class Reconciler:
         if not self._slots.take(view.uid, name, priority=view.priority, since=view.created):
             return
         try:
-            if memory.inputs is None:
-                memory.inputs = inputs_of(memory.task, memory.owner, self._script)
-            if not memory.inputs_written:
-                await ensure_secrets(self._client, memory.inputs.secrets)
-                memory.inputs_written = True
-                memory.inputs = replace(memory.inputs, secrets=())
+            if not memory.files:
+                inputs = inputs_of(memory.task, memory.owner, self._script)
+                await ensure_secrets(self._client, inputs.secrets)
+                memory.files = inputs.files
             pod = pod_of(
                 run,
                 attempt,
                 owner=memory.owner,
                 task=memory.task,
                 limits=memory.limits,
-                files=memory.inputs.files,
+                files=memory.files,
                 image=memory.pinned or memory.task.image,
                 template=self._template,
                 settings=self.run_settings,

@@ -95,7 +95,12 @@ def decide(known: Knowledge, *, infra_retries: int, now: float) -> Decision:
 
 def retry_at(faults: Sequence[FaultRecord]) -> float:
     """Return the time (epoch seconds) before which the next attempt is not made: 2, 4, 8 ... 300 s after the last."""
-    return faults[-1].at + min(300.0, 2.0 ** len(faults)) if faults else 0.0
+    return faults[-1].at + min(300.0, 2.0 ** faults[-1].attempt) if faults else 0.0
+
+
+def next_attempt(faults: Sequence[FaultRecord]) -> int:
+    """Return the number of the attempt after these faults; the last one's counts, since status keeps only the latest."""
+    return faults[-1].attempt + 1 if faults else 1
 
 
 def pinned_image(requested: str, image_id: str) -> str:
@@ -122,7 +127,7 @@ def digest_of(image_id: str) -> str:
 def _counts(attempt: Attempt, known: Knowledge) -> bool:
     """Whether an attempt is the present one of a run that has no outcome yet."""
     name = attempt.run.name
-    return name not in known.outcomes and attempt.pod.attempt == len(known.faults.get(name, ())) + 1
+    return name not in known.outcomes and attempt.pod.attempt == next_attempt(known.faults.get(name, ()))
 
 
 def _verdict(known: Knowledge, infra_retries: int) -> Verdict | None:
@@ -133,12 +138,10 @@ def _verdict(known: Knowledge, infra_retries: int) -> Verdict | None:
         early = early_verdict_of(known.task, outcomes, known.profile)
         if early:
             return early
-    spent = [run for run in known.plan.runs if len(known.faults.get(run.name, ())) > infra_retries]
+    spent = [run for run in known.plan.runs if next_attempt(known.faults.get(run.name, ())) > infra_retries + 1]
     if spent:
         last = known.faults[spent[0].name][-1]
-        message = (
-            f"{spent[0].name} was lost {len(known.faults[spent[0].name])} times, last: {last.kind}: {last.message}"
-        )
+        message = f"{spent[0].name} was lost {last.attempt} times, last: {last.kind}: {last.message}"
         return Verdict(kind=VerdictKind.INCONCLUSIVE, reason=Reason.INFRASTRUCTURE, message=message[:1000])
     return None
 
@@ -156,7 +159,7 @@ def _creations(known: Knowledge, fresh: Sequence[Attempt], now: float) -> tuple[
         if at > now:
             wakes.append(at)
         elif not known.suspended:
-            create.append((run, len(faults) + 1))
+            create.append((run, next_attempt(faults)))
     return tuple(create), min(wakes, default=0.0)
 
 
@@ -165,13 +168,13 @@ def _finished(known: Knowledge) -> tuple[PodView, ...]:
     return tuple(
         attempt.pod
         for attempt in known.attempts
-        if attempt.run.name in known.committed or attempt.pod.attempt <= len(known.faults.get(attempt.run.name, ()))
+        if attempt.run.name in known.committed
+        or attempt.pod.attempt < next_attempt(known.faults.get(attempt.run.name, ()))
     )
 
 
-def mismatched(known: Knowledge, outcome: RunOutcome) -> bool:
-    """Whether a run used other bits than the object's first run."""
-    first = known.outcomes.get(known.plan.first.name)
+def mismatched(first: RunOutcome | None, outcome: RunOutcome) -> bool:
+    """Whether a run used other bits than the object's first run; what is not known is no mismatch."""
     if not first or not first.image_id or not outcome.image_id:
         return False
     return digest_of(first.image_id) != digest_of(outcome.image_id)

@@ -83,10 +83,3 @@ def pod_name(*, uid: str, epoch: str, run: str, attempt: int) -> str:
     """Return the one name that the pod of an attempt can have: a second creation is a conflict, never a second pod."""
     digest = hashlib.sha256(f"{uid}/{epoch}/{run}/{attempt}".encode()).hexdigest()
     return f"assay-{run}-{digest[:24]}"
-
-
-def object_name(task_id: str) -> str:
-    """Return a DNS label for a task of any id: a readable beginning and a hash of the whole, so that none collide."""
-    readable = "".join(letter if letter.isascii() and letter.isalnum() else "-" for letter in task_id.lower())
-    readable = "-".join(part for part in readable[:40].split("-") if part) or "task"
-    return f"{readable}-{hashlib.sha256(task_id.encode('utf-8', 'surrogatepass')).hexdigest()[:10]}"

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
 from assay.api import v1alpha1 as api
-from assay.domain.decide import FaultRecord, Knowledge
+from assay.domain.decide import FaultRecord, Knowledge, next_attempt
 from assay.domain.outcomes import Artifact, FaultKind, OutcomeKind, RunOutcome
 from assay.domain.task import Refusal
 from assay.domain.verdict import Reason, Verdict
@@ -195,7 +195,7 @@ def _run(name: str, outcome: RunOutcome | None, faults: Sequence[FaultRecord]) -
         for fault in faults[-MAX_FAULTS:]
     )
     if outcome is None:
-        return api.RunStatus(name=name, attempt=len(faults) + 1, outcome=PENDING, faults=shown)
+        return api.RunStatus(name=name, attempt=next_attempt(faults), outcome=PENDING, faults=shown)
     return api.RunStatus(
         name=name,
         attempt=outcome.attempt,

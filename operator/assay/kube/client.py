@@ -96,7 +96,7 @@ class Client:
 
     async def get(self, kind: Kind, namespace: str, name: str) -> dict[str, Any]:
         """Return an object."""
-        return await self._json("GET", kind, kind.path(namespace, name))
+        return _object(await self._request("GET", kind, kind.path(namespace, name)))
 
     async def pages(
         self, kind: Kind, namespace: str, *, selector: str = "", size: int = 500
@@ -104,7 +104,7 @@ class Client:
         """Yield a collection's objects, ``size`` at a time."""
         query = {"limit": str(size)} | ({"labelSelector": selector} if selector else {})
         while True:
-            page = await self._json("GET", kind, kind.path(namespace), query=query)
+            page = _object(await self._request("GET", kind, kind.path(namespace), query=query))
             yield page.get("items") or []
             token = (page.get("metadata") or {}).get("continue")
             if not token:
@@ -113,16 +113,16 @@ class Client:
 
     async def create(self, kind: Kind, namespace: str, manifest: Mapping[str, Any]) -> dict[str, Any]:
         """Create an object; an existing one of the name is an ``ApiError`` with status 409."""
-        return await self._json("POST", kind, kind.path(namespace), body=manifest)
+        return _object(await self._request("POST", kind, kind.path(namespace), body=manifest))
 
     async def patch_status(self, kind: Kind, namespace: str, name: str, patch: Mapping[str, Any]) -> dict[str, Any]:
         """Merge into an object's status; a ``metadata.resourceVersion`` in the patch is a precondition."""
         path = kind.path(namespace, name, "status")
-        return await self._json("PATCH", kind, path, body=patch, content_type=MERGE_PATCH)
+        return _object(await self._request("PATCH", kind, path, body=patch, content_type=MERGE_PATCH))
 
     async def replace(self, kind: Kind, namespace: str, name: str, manifest: Mapping[str, Any]) -> dict[str, Any]:
         """Replace an object, with its resourceVersion as the precondition."""
-        return await self._json("PUT", kind, kind.path(namespace, name), body=manifest)
+        return _object(await self._request("PUT", kind, kind.path(namespace, name), body=manifest))
 
     async def delete(self, kind: Kind, namespace: str, name: str, *, uid: str = "", grace: int | None = None) -> None:
         """Delete an object if it still is the one with ``uid``; a missing one is a success."""
@@ -132,7 +132,7 @@ class Client:
         if grace is not None:
             body["gracePeriodSeconds"] = grace
         try:
-            await self._json("DELETE", kind, kind.path(namespace, name), body=body)
+            await self._request("DELETE", kind, kind.path(namespace, name), body=body)
         except ApiError as error:
             if error.status not in (404, 409):
                 raise
@@ -146,20 +146,6 @@ class Client:
         """Return what a Service answers to a GET, through the API server's proxy."""
         url = f"/api/v1/namespaces/{namespace}/services/{name}:{port}/proxy/{path}"
         return await self._request("GET", SERVICES, url, timeout=300)
-
-    async def _json(  # noqa: PLR0913 - the parts of one request
-        self,
-        verb: str,
-        kind: Kind,
-        path: str,
-        *,
-        query: Mapping[str, str] | None = None,
-        body: Mapping[str, Any] | None = None,
-        content_type: str = "application/json",
-    ) -> dict[str, Any]:
-        content = await self._request(verb, kind, path, query=query, body=body, content_type=content_type)
-        answer: dict[str, Any] = json.loads(content)
-        return answer
 
     async def _request(  # noqa: PLR0913 - the parts of one request
         self,
@@ -209,6 +195,11 @@ class Client:
             verb, url, data=data, headers=headers, timeout=aiohttp.ClientTimeout(total=timeout)
         ) as response:
             return response.status, response.headers, await response.read()
+
+
+def _object(content: bytes) -> dict[str, Any]:
+    answer: dict[str, Any] = json.loads(content)
+    return answer
 
 
 def _error_of(status: int, content: bytes) -> ApiError:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from assay.domain.manifests import Manifest
-from assay.kube.client import PODS, SECRETS, ApiError, Client, Kind
+from assay.kube.client import PODS, SECRETS, ApiError, Client
 
 
 class ForeignObjectError(Exception):
@@ -25,19 +25,15 @@ async def ensure_secrets(client: Client, secrets: Sequence[Manifest]) -> None:
 
 async def ensure_pod(client: Client, pod: Manifest) -> Mapping[str, Any]:
     """Create a pod, or return the one of the name that an earlier pass made."""
-    return await _ensure(client, PODS, pod)
-
-
-async def _ensure(client: Client, kind: Kind, manifest: Manifest) -> Mapping[str, Any]:
-    namespace, name = manifest["metadata"]["namespace"], manifest["metadata"]["name"]
+    namespace, name = pod["metadata"]["namespace"], pod["metadata"]["name"]
     try:
-        return await client.create(kind, namespace, manifest)
+        return await client.create(PODS, namespace, pod)
     except ApiError as error:
         if error.status != 409:
             raise
-    present = await client.get(kind, namespace, name)
-    wanted = manifest["metadata"]["ownerReferences"][0]["uid"]
+    present = await client.get(PODS, namespace, name)
+    wanted = pod["metadata"]["ownerReferences"][0]["uid"]
     owners = [owner["uid"] for owner in present["metadata"].get("ownerReferences") or ()]
     if wanted not in owners:
-        raise ForeignObjectError(f"{kind.plural} {namespace}/{name} exists and is not owned by {wanted}")
+        raise ForeignObjectError(f"pods {namespace}/{name} exists and is not owned by {wanted}")
     return present

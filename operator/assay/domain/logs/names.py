@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from assay.domain.logs.statuses import Results
 
 _BRACKETED = re.compile(r"\[\s*\d++(?:\.\d++)?\s*+m?s\s*+\]$", re.IGNORECASE)
-_INFIX = re.compile(r" in \d++(?:\.\d++)?\s++m?sec\b", re.IGNORECASE)
+_INFIX = re.compile(r" in \d++(?:\.\d++)?\s++m?sec", re.IGNORECASE)
 _PARENTHESISED = re.compile(r"\(\s*\d++(?:\.\d++)?\s*+m?s\s*+\)$", re.IGNORECASE)
 _ESCAPE = re.compile(r"\x1b(?:\[[0-?]*+[ -/]*+[@-~]|\][^\x07\x1b]*+(?:\x07|\x1b\\)|[ -/]*+[0-~])")
 

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
 
+from assay.domain.logs.names import NameRules, normalised
 from assay.domain.profiles import NameRule
 
-BRACKETED = re.compile(r"\[\s*\d+(?:\.\d+)?\s*m?s\s*\]\s*\Z", re.IGNORECASE)
-WORDED = re.compile(r" in \d+(?:\.\d+)? m?sec", re.IGNORECASE)
-PARENTHESISED = re.compile(r"\(\s*\d+(?:\.\d+)?\s*m?s\s*\)\s*\Z", re.IGNORECASE)
+DURATIONS = NameRules()
+"""Without timings and outer blanks: what the evaluator of SWE-rebench V2 compares."""
 
 
 def key_of(name: str, rules: Collection[NameRule]) -> str:
     """Return the form under which all spellings of one test are equal."""
-    return without_durations(name) if NameRule.DURATIONS in rules else name
-
-
-def without_durations(name: str) -> str:
-    """Return a name without ``[1.3 ms]`` at its end, `` in 29 msec`` anywhere, ``(12 ms)`` at its end, then trimmed."""
-    return PARENTHESISED.sub("", WORDED.sub("", BRACKETED.sub("", name))).strip()
+    return normalised(name, DURATIONS) if NameRule.DURATIONS in rules else name
 
 
 def cut_matches(name: str, observed: Collection[str]) -> tuple[str, ...]:
