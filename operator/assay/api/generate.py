@@ -14,7 +14,9 @@ import yaml
 from assay.api.reference import reference_of
 from assay.api.schema import PRESENTATIONS, crd_of
 
-HEADER = "# Generated from operator/assay/api/v1alpha1.py by `python -m assay.api.generate`; edit the models instead.\n"
+HEADER = (
+    "# Generated from the models of operator/assay/api by `python -m assay.api.generate`; edit the models instead.\n"
+)
 
 
 def generated_files() -> Mapping[str, str]:

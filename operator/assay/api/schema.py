@@ -76,6 +76,26 @@ PRESENTATIONS: Mapping[type[v1alpha1.Resource], Presentation] = {
         ),
         selectable=(".status.phase", ".status.verdict", ".status.reason", ".spec.profile"),
     ),
+    v1alpha1.AgentEpisode: Presentation(
+        plural="agentepisodes",
+        short_names=("ae",),
+        columns=(
+            Column(name="Phase", path=".status.phase", description="How far the episode has come."),
+            Column(name="Reward", path=".status.reward", type="number", description="Reward of a finished episode."),
+            Column(
+                name="Submissions",
+                path=".status.submissions[-1:].number",
+                type="integer",
+                description="Submissions that were offered.",
+            ),
+            Column(name="Calls", path=".status.toolCalls.count", type="integer", description="Tool calls that ran."),
+            Column(name="Reason", path=".status.reason", description="Leading reason.", wide=True),
+            Column(name="Profile", path=".spec.profile", description="Named set of grading rules.", wide=True),
+            Column(name="Image", path=".status.image.digest", description="Digest of the bits that ran.", wide=True),
+            Column(name="Age", path=".metadata.creationTimestamp", type="date", description="Time since creation."),
+        ),
+        selectable=(".status.phase", ".status.reason", ".spec.environment"),
+    ),
 }
 
 
