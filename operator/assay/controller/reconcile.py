@@ -23,7 +23,7 @@ from assay.controller.queue import WorkQueue
 from assay.controller.slots import Slots
 from assay.domain.decide import Attempt, Decision, FaultRecord, Knowledge, decide, digest_of, mismatched, pinned_image
 from assay.domain.documents import outcome_document, report_document
-from assay.domain.evidence import fault_of, outcome_of, platform_of
+from assay.domain.evidence import fault_of, fault_without_record, outcome_of, platform_of
 from assay.domain.manifests import RunSettings, inputs_of, pod_of
 from assay.domain.outcomes import Artifact, FaultKind, OutcomeKind, RunOutcome
 from assay.domain.plan import Run, pod_name
@@ -186,12 +186,14 @@ class Reconciler:
                 )
                 stored = await self._put(record.merged)
         except RecordFault as broken:
-            self._lose(view, memory, attempt, FaultKind.EVIDENCE_INCOMPLETE, str(broken))
+            fault = fault_without_record(attempt.state, str(broken))
+            self._lose(view, memory, attempt, fault.kind, fault.message)
             return
         except ApiError as error:
             if error.status != 404:
                 raise
-            self._lose(view, memory, attempt, FaultKind.POD_VANISHED, str(error))
+            fault = fault_without_record(attempt.state, str(error), FaultKind.POD_VANISHED)
+            self._lose(view, memory, attempt, fault.kind, fault.message)
             return
         if not outcome.truncated and stored.sha256 != record.sha256:
             self._lose(view, memory, attempt, FaultKind.EVIDENCE_INCOMPLETE, "the stored log has another hash")

@@ -44,7 +44,7 @@ class Settings(BaseModel):
     """Attempts of one run that may be lost before the object is Inconclusive."""
     workers: Annotated[int, Field(ge=1, le=512)] = 48
     resync_seconds: Annotated[float, Field(gt=0)] = 600.0
-    store: str = "file:///var/lib/assay/store"
+    store: Annotated[str, Field(max_length=400)] = "file:///var/lib/assay/store"
     templates: str = ""
     """Directory of the job templates; empty: those that came with the package."""
     http_port: Annotated[int, Field(ge=0, le=65535)] = 8080

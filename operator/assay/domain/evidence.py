@@ -23,7 +23,10 @@ NETWORK_HINT = re.compile(
     rb"|module lookup disabled by GOPROXY=off|NameResolutionError|cannot query module due to)[^\n]{0,100}"
 )
 MAX_HINTS = 5
+NUMBER = re.compile(r"-?[0-9]{1,10}")
 KILLED = 137
+NODE_FAULTS = frozenset({"ScratchUnavailable", "StorageFull", "PatchMissing"})
+"""Words of run.sh for a set-up that failed by the node's disk or mounts; its others speak of the image."""
 ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 
 
@@ -40,16 +43,26 @@ def fault_of(record: Record, pod: PodState) -> AttemptFault | None:
     leaks = record.isolation.leak_count
     if leaks:
         return AttemptFault(kind=FaultKind.ISOLATION_LEAK, message=f"{leaks} probes got out during the run")
-    if not record.ended and not pod.oom_killed:
-        return AttemptFault(kind=FaultKind.EVIDENCE_INCOMPLETE, message="the run ended without its trailer")
+    if not record.ended and (pod.cut or not pod.oom_killed):
+        return fault_without_record(pod, "the run ended without its trailer")
     if record.ended and record.exit_code != pod.exit_code:
         message = f"the trailer says exit code {record.exit_code}, the kubelet {pod.exit_code}"
         return AttemptFault(kind=FaultKind.EVIDENCE_INCOMPLETE, message=message)
-    if record.facts.get("setupFailed") == "SetupTimeout":
+    failed = record.facts.get("setupFailed", "")
+    if failed in NODE_FAULTS:
+        return AttemptFault(kind=FaultKind.START_FAILED, message=f"the run could not be prepared: {failed}")
+    if failed == "SetupTimeout":
         return AttemptFault(
             kind=FaultKind.SETUP_TIMEOUT, message="the patches were not applied before the setup deadline"
         )
     return None
+
+
+def fault_without_record(pod: PodState, message: str, kind: FaultKind = FaultKind.EVIDENCE_INCOMPLETE) -> AttemptFault:
+    """Return the fault of an ended attempt whose record is missing or broken: what cut the pod off, if anything did."""
+    if pod.cut:
+        return AttemptFault(kind=pod.cut[0], message=pod.cut[1])
+    return AttemptFault(kind=kind, message=message)
 
 
 def outcome_of(  # noqa: PLR0913 - each argument is one source of the outcome
@@ -156,4 +169,4 @@ def _kind_of(record: Record, pod: PodState, commands: tuple[CommandResult, ...])
 
 def _number(text: str) -> int:
     """Return a whole number said by the pod; 0 for anything else."""
-    return int(text) if text.lstrip("-").isdigit() and len(text) < 12 else 0
+    return int(text) if NUMBER.fullmatch(text) else 0

@@ -25,9 +25,22 @@ GONE = re.compile(
 )
 PASSING = re.compile(r"429|too ?many ?requests|timeout|timed out|refused|reset by peer|EOF|5\d\d ", re.IGNORECASE)
 PLATFORM = re.compile(r"no match for platform|no matching manifest|exec format error", re.IGNORECASE)
+NO_SHELL = re.compile(r"exec: \"|executable file not found|exec /bin/sh: ")
+"""What a container runtime says of an image that lacks the command; its other start errors are the node's own."""
+POD_ENDS = {
+    "Evicted": FaultKind.DISRUPTED,
+    "Preempting": FaultKind.DISRUPTED,
+    "Terminated": FaultKind.DISRUPTED,
+    "NodeShutdown": FaultKind.DISRUPTED,
+    "NodeLost": FaultKind.NODE_LOST,
+    "DeadlineExceeded": FaultKind.DEADLINE_EXCEEDED,
+}
+"""Reasons by which the cluster ends a whole pod."""
 PULL_REASONS = frozenset(
     {"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "RegistryUnavailable"}
 )
+STARTING = frozenset({"", "PodInitializing", "ContainerCreating"})
+"""Reasons of a container that waits for nothing unusual."""
 
 
 class Stage(StrEnum):
@@ -46,7 +59,8 @@ class PodState:
     """An attempt as its pod shows it.
 
     ``ended_*`` speak of the task container; ``kind`` is set for FACT (an ``OutcomeKind``) and LOST (a ``FaultKind``);
-    ``deadline`` is the time (epoch seconds) at which a waiting pod must be looked at again.
+    ``deadline`` is the time (epoch seconds) at which a waiting pod must be looked at again.  ``cut`` of an ENDED one is
+    what ended the pod from outside, so that a missing record has its cause: a kind and a sentence.
     """
 
     stage: Stage
@@ -56,6 +70,7 @@ class PodState:
     oom_killed: bool = False
     image_id: str = ""
     deadline: float = 0.0
+    cut: tuple[FaultKind, str] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +127,7 @@ def state_of(pod: PodView, limits: Limits, commands: int, now: float) -> PodStat
     task = _container(status.get("containerStatuses"), "task")
     return (
         _lost_witness(witness)
-        or _ended(task)
+        or _ended(task, pod)
         or _disrupted(pod)
         or _unpullable(task, witness, pod, limits, now)
         or _waiting(pod, task, limits, commands, now)
@@ -140,7 +155,7 @@ def _lost_witness(witness: Mapping[str, Any]) -> PodState | None:
     return None
 
 
-def _ended(task: Mapping[str, Any]) -> PodState | None:
+def _ended(task: Mapping[str, Any], pod: PodView) -> PodState | None:
     ended = (task.get("state") or {}).get("terminated")
     if not ended:
         return None
@@ -148,33 +163,42 @@ def _ended(task: Mapping[str, Any]) -> PodState | None:
     if reason in ("StartError", "ContainerCannotRun"):
         if PLATFORM.search(message):
             return PodState(stage=Stage.FACT, kind=OutcomeKind.PLATFORM_MISMATCH, message=message)
-        return PodState(stage=Stage.FACT, kind=OutcomeKind.SETUP_FAILED, message=message)
+        if NO_SHELL.search(message):
+            return PodState(stage=Stage.FACT, kind=OutcomeKind.SETUP_FAILED, message=message)
+        return _lost(FaultKind.START_FAILED, f"{reason}: {message}")
+    cut = _cut(pod)
+    if reason == "ContainerStatusUnknown":
+        return _lost(*(cut or (FaultKind.NODE_LOST, f"the node has lost the container: {message}")))
     return PodState(
         stage=Stage.ENDED,
         exit_code=int(ended.get("exitCode", -1)),
         oom_killed=reason == "OOMKilled",
         message=message,
         image_id=task.get("imageID", ""),
+        cut=cut,
     )
 
 
-def _disrupted(pod: PodView) -> PodState | None:
+def _cut(pod: PodView) -> tuple[FaultKind, str] | None:
+    """Return what ended the whole pod from outside, None when nothing did."""
     for condition in pod.status.get("conditions") or ():
         if condition.get("type") == "DisruptionTarget" and condition.get("status") == "True":
-            return _lost(FaultKind.DISRUPTED, f"{condition.get('reason', '')}: {condition.get('message', '')}")
+            return FaultKind.DISRUPTED, f"{condition.get('reason', '')}: {condition.get('message', '')}"
+    reason = pod.status.get("reason", "")
+    if reason in POD_ENDS:
+        return POD_ENDS[reason], f"{reason}: {pod.status.get('message', '')}"
     if pod.deleting:
-        return _lost(FaultKind.POD_VANISHED, "the pod was deleted before its evidence was read")
+        return FaultKind.POD_VANISHED, "the pod was deleted before its evidence was read"
+    return None
+
+
+def _disrupted(pod: PodView) -> PodState | None:
+    cut = _cut(pod)
+    if cut:
+        return _lost(*cut)
     if pod.status.get("phase") in ("Failed", "Succeeded"):
-        reason, message = pod.status.get("reason", ""), pod.status.get("message", "")
-        kind = {
-            "Evicted": FaultKind.DISRUPTED,
-            "Preempting": FaultKind.DISRUPTED,
-            "Terminated": FaultKind.DISRUPTED,
-            "NodeShutdown": FaultKind.DISRUPTED,
-            "NodeLost": FaultKind.NODE_LOST,
-            "DeadlineExceeded": FaultKind.DEADLINE_EXCEEDED,
-        }.get(reason, FaultKind.START_FAILED)
-        return _lost(kind, f"{reason or 'Failed'}: {message}")
+        reason, message = pod.status.get("reason") or "Failed", pod.status.get("message", "")
+        return _lost(FaultKind.START_FAILED, f"{reason}: {message}")
     return None
 
 
@@ -190,10 +214,13 @@ def _unpullable(
             GONE.search(message) and not PASSING.search(message)
         ):
             return PodState(stage=Stage.FACT, kind=OutcomeKind.IMAGE_UNAVAILABLE, message=message or reason)
-    stuck = reason or ((witness.get("state") or {}).get("waiting") or {}).get("reason", "")
+    if reason in STARTING:
+        waiting = (witness.get("state") or {}).get("waiting") or {}
+        reason, message = waiting.get("reason", ""), f"the witness: {waiting.get('message', '')}"
     placed = _condition_time(pod, "PodScheduled")
-    if stuck not in ("", "PodInitializing", "ContainerCreating") and placed and now > placed + limits.pull:
-        return _lost(FaultKind.PULL_TIMEOUT if stuck in PULL_REASONS else FaultKind.START_FAILED, f"{stuck}: {message}")
+    if reason not in STARTING and placed and now > placed + limits.pull:
+        kind = FaultKind.PULL_TIMEOUT if reason in PULL_REASONS else FaultKind.START_FAILED
+        return _lost(kind, f"{reason}: {message}")
     return None
 
 

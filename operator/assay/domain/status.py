@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from assay.api import v1alpha1 as api
 from assay.domain.decide import FaultRecord, Knowledge, next_attempt
 from assay.domain.outcomes import Artifact, FaultKind, OutcomeKind, RunOutcome
+from assay.domain.status_size import fitted
 from assay.domain.task import Refusal
 from assay.domain.verdict import Reason, Verdict
 
@@ -44,11 +45,11 @@ def status_of(  # noqa: PLR0913 - each argument is one source of the status
         if verdict
         else (api.Phase.RUNNING if previous.started_at or known.attempts else api.Phase.PENDING)
     )
-    return api.TaskValidationStatus(
+    status = api.TaskValidationStatus(
         phase=phase,
         verdict=verdict.kind if verdict else None,
         reason=verdict.reason if verdict else "",
-        message=verdict.message[:2000] if verdict else "",
+        message=printable(verdict.message)[:2000] if verdict else "",
         image=api.ImageStatus(requested=known.task.image, digest=digest, platform=platform if first else ""),
         tests=_tests(verdict) if verdict else api.TestsStatus(),
         runs=tuple(
@@ -62,13 +63,14 @@ def status_of(  # noqa: PLR0913 - each argument is one source of the status
         conditions=_conditions(known, verdict, previous.conditions, generation, now),
         observed_generation=generation,
     )
+    return fitted(status)
 
 
 def refused_status(
     refusal: Refusal, *, generation: int, previous: api.TaskValidationStatus, now: float
 ) -> api.TaskValidationStatus:
     """Return the status of an object whose spec is not a task: a drop like any other, with the field named."""
-    message = str(refusal)[:2000]
+    message = printable(str(refusal))[:2000]
     found = [
         ("Accepted", "False", Reason.MALFORMED_TASK.value, message),
         ("Complete", "True", "Refused", "no run was made"),
@@ -100,7 +102,7 @@ def merged_conditions(
                     "type": kind,
                     "status": status,
                     "reason": reason,
-                    "message": message[:8000],
+                    "message": printable(message)[:2000],
                     "lastTransitionTime": changed,
                     "observedGeneration": generation,
                 }

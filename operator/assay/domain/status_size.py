@@ -1,0 +1,87 @@
+"""A status that fits: whatever the task, the runs and their faults, it stays under ``MAX_BYTES`` in etcd.
+
+Only excerpts are shortened, in steps and for the whole object alike; counts, hashes, verdict and reason stay, and so
+does the last fault of each run, which tells the number of the next attempt.  The report in the store holds everything.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from assay.api import v1alpha1 as api
+
+MAX_BYTES = 32 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Detail:
+    """How much of each excerpt stays; ``uris``: whether runs tell where files lie, which their hashes tell too."""
+
+    names: int
+    name_chars: int
+    faults: int
+    fault_chars: int
+    message_chars: int
+    uris: bool
+
+
+DETAILS = (
+    Detail(names=5, name_chars=200, faults=5, fault_chars=300, message_chars=2000, uris=True),
+    Detail(names=5, name_chars=80, faults=2, fault_chars=100, message_chars=1000, uris=True),
+    Detail(names=3, name_chars=60, faults=1, fault_chars=60, message_chars=400, uris=False),
+    Detail(names=1, name_chars=40, faults=1, fault_chars=0, message_chars=200, uris=False),
+)
+
+
+def fitted(status: api.TaskValidationStatus) -> api.TaskValidationStatus:
+    """Return the status with as much detail as fits."""
+    for detail in DETAILS:
+        shorter = _shortened(status, detail)
+        if bytes_of(shorter) <= MAX_BYTES:
+            return shorter
+    return shorter
+
+
+def bytes_of(status: api.TaskValidationStatus) -> int:
+    """Return the size of a status as the API server stores it: JSON in UTF-8, with <, > and & escaped."""
+    text = json.dumps(api.to_wire(status), ensure_ascii=False, separators=(",", ":"))
+    return len(text.encode("utf-8", "backslashreplace")) + 5 * sum(text.count(letter) for letter in "<>&")
+
+
+def _shortened(status: api.TaskValidationStatus, detail: Detail) -> api.TaskValidationStatus:
+    groups = {
+        name: group.model_copy(update={"first": _cut(group.first[: detail.names], detail.name_chars)})
+        for name, group in status.tests
+        if isinstance(group, api.TestGroup)
+    }
+    conditions = [
+        condition.model_copy(update={"message": condition.message[: detail.message_chars]})
+        for condition in status.conditions
+    ]
+    return status.model_copy(
+        update={
+            "message": status.message[: detail.message_chars],
+            "tests": status.tests.model_copy(update=groups),
+            "runs": tuple(_shortened_run(run, detail) for run in status.runs),
+            "conditions": tuple(conditions),
+        }
+    )
+
+
+def _shortened_run(run: api.RunStatus, detail: Detail) -> api.RunStatus:
+    faults = [
+        fault.model_copy(update={"message": fault.message[: detail.fault_chars]})
+        for fault in run.faults[-detail.faults :]
+    ]
+    places = {} if detail.uris else {"log": _nowhere(run.log), "results": _nowhere(run.results)}
+    return run.model_copy(update={"faults": tuple(faults), **places})
+
+
+def _nowhere(artifact: api.Artifact | None) -> api.Artifact | None:
+    return artifact.model_copy(update={"uri": ""}) if artifact else None
+
+
+def _cut(names: Iterable[str], chars: int) -> tuple[str, ...]:
+    return tuple(name[:chars] for name in names)
