@@ -15,6 +15,33 @@ ROOT = Path(__file__).parents[1]
 CLUSTER = ROOT / "dev" / "cluster" / "cluster.py"
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """``--update-golden`` writes the files under ``tests/golden`` anew instead of comparing with them."""
+    parser.addoption("--update-golden", action="store_true", help="write the golden files anew")
+
+
+class Golden:
+    """Files that hold what the code must make, byte for byte."""
+
+    def __init__(self, folder: Path, *, update: bool) -> None:
+        self._folder = folder
+        self._update = update
+
+    def check(self, name: str, made: str) -> None:
+        """Compare what was made with the file of that name, or write it when asked to."""
+        path = self._folder / name
+        if self._update:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(made)
+        assert path.read_text() == made, f"{path} differs; look at it, then run pytest with --update-golden"
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Golden:
+    """The golden files."""
+    return Golden(ROOT / "tests" / "golden", update=request.config.getoption("--update-golden"))
+
+
 @dataclass(frozen=True)
 class TestCluster:
     """A running cluster and how to talk to it."""

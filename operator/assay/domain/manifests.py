@@ -189,7 +189,8 @@ def _requests(limits: Limits, settings: RunSettings) -> dict[str, str]:
 
 
 def _env(**values: object) -> list[Manifest]:
-    return [{"name": name, "value": str(value)} for name, value in values.items()]
+    """Return the variables as they are: the kubelet would put another one's value in for ``$(NAME)``."""
+    return [{"name": name, "value": str(value).replace("$(", "$$(")} for name, value in values.items()]
 
 
 def _sources(files: Sequence[InputFile]) -> list[Manifest]:
