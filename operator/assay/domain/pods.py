@@ -92,7 +92,7 @@ class PodView:
     @property
     def active(self) -> bool:
         """Whether the task still runs or waits to."""
-        ended = (_container(self.status.get("containerStatuses"), "task").get("state") or {}).get("terminated")
+        ended = (container_of(self.status.get("containerStatuses"), "task").get("state") or {}).get("terminated")
         return not ended and self.status.get("phase") not in ("Succeeded", "Failed")
 
 
@@ -123,18 +123,19 @@ def seconds_since_1970(text: str | None) -> float:
 def state_of(pod: PodView, limits: Limits, commands: int, now: float) -> PodState:
     """Return what a pod says of its attempt at time ``now`` (epoch seconds)."""
     status = pod.status
-    witness = _container(status.get("initContainerStatuses"), "witness")
-    task = _container(status.get("containerStatuses"), "task")
+    witness = container_of(status.get("initContainerStatuses"), "witness")
+    task = container_of(status.get("containerStatuses"), "task")
     return (
         _lost_witness(witness)
         or _ended(task, pod)
-        or _disrupted(pod)
-        or _unpullable(task, witness, pod, limits, now)
-        or _waiting(pod, task, limits, commands, now)
+        or disrupted(pod)
+        or unpullable(task, witness, pod, limits, now)
+        or waiting(pod, task, limits, commands, now)
     )
 
 
-def _container(statuses: Any, name: str) -> Mapping[str, Any]:
+def container_of(statuses: Any, name: str) -> Mapping[str, Any]:
+    """Return the status of a container; empty while there is none."""
     return next((status for status in statuses or () if status.get("name") == name), {})
 
 
@@ -192,7 +193,8 @@ def _cut(pod: PodView) -> tuple[FaultKind, str] | None:
     return None
 
 
-def _disrupted(pod: PodView) -> PodState | None:
+def disrupted(pod: PodView) -> PodState | None:
+    """Return the fault of a pod that the cluster ended, None when it did not."""
     cut = _cut(pod)
     if cut:
         return _lost(*cut)
@@ -202,11 +204,12 @@ def _disrupted(pod: PodView) -> PodState | None:
     return None
 
 
-def _unpullable(
+def unpullable(
     task: Mapping[str, Any], witness: Mapping[str, Any], pod: PodView, limits: Limits, now: float
 ) -> PodState | None:
-    waiting = (task.get("state") or {}).get("waiting") or {}
-    reason, message = waiting.get("reason", ""), waiting.get("message", "")
+    """Return what a container says that waits for its image: a fact, a fault after the pull deadline, or None."""
+    waits = (task.get("state") or {}).get("waiting") or {}
+    reason, message = waits.get("reason", ""), waits.get("message", "")
     if reason in PULL_REASONS:
         if PLATFORM.search(message):
             return PodState(stage=Stage.FACT, kind=OutcomeKind.PLATFORM_MISMATCH, message=message)
@@ -224,7 +227,8 @@ def _unpullable(
     return None
 
 
-def _waiting(pod: PodView, task: Mapping[str, Any], limits: Limits, commands: int, now: float) -> PodState:
+def waiting(pod: PodView, task: Mapping[str, Any], limits: Limits, commands: int, now: float) -> PodState:
+    """Return where a pod stands that has not ended, and when its present clock runs out."""
     started = seconds_since_1970(((task.get("state") or {}).get("running") or {}).get("startedAt"))
     if started:
         deadline = started + limits.setup + limits.test * commands + 2 * FUSE_SECONDS
