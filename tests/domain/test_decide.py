@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from assay.api.v1alpha1 import Runs
 from assay.api.v1alpha1 import Verdict as VerdictKind
 from assay.domain.decide import Attempt, Decision, FaultRecord, Knowledge, decide, pinned_image, retry_at
-from assay.domain.outcomes import FaultKind
+from assay.domain.outcomes import FaultKind, OutcomeKind, RunOutcome
 from assay.domain.plan import Run, plan_runs
 from assay.domain.pods import PodState, PodView, Stage
 from assay.domain.profiles import PROFILES
+from assay.domain.verdict import Verdict
 from builders import make_outcome, make_task
 
 TASK = make_task(f2p=["t"])
@@ -169,3 +170,56 @@ def test_no_life_of_an_object_has_two_counted_pods_of_a_run_or_a_verdict_by_a_fa
         assert verdict.kind is VerdictKind.VALID
     elif verdict:
         assert verdict.kind is VerdictKind.INCONCLUSIVE
+
+
+def live(outcomes: dict[str, RunOutcome], losses: dict[str, list[FaultKind]]) -> tuple[Verdict, int]:
+    """One object's whole life: each run loses its first attempts to these faults, then ends as told.
+
+    Returns the verdict and the number of pods that were made.
+    """
+    known, now, pods = make_known(), 0.0, 0
+    for _ in range(200):
+        now += 400
+        decision = next_of(known, now)
+        if decision.verdict:
+            return decision.verdict, pods
+        for run, attempt in decision.create:
+            pods += 1
+            before = known.faults.get(run.name, ())
+            if len(losses.get(run.name, ())) >= attempt:
+                fault = FaultRecord(attempt=attempt, kind=losses[run.name][attempt - 1], message="lost", at=now)
+                known = replace(known, faults={**known.faults, run.name: (*before, fault)})
+            else:
+                known = replace(known, outcomes={**known.outcomes, run.name: outcomes[run.name]})
+    raise AssertionError("no verdict")
+
+
+LOSSES = st.dictionaries(
+    st.sampled_from([run.name for run in PLAN.runs]),
+    st.lists(st.sampled_from(FaultKind), min_size=1, max_size=RETRIES + 2),
+)
+WORDS = st.dictionaries(st.sampled_from(["t", "u"]), st.sampled_from(["PASSED", "FAILED", "SKIPPED"]))
+OUTCOMES = st.fixed_dictionaries(
+    {
+        run.name: st.builds(
+            lambda results, kind, run=run: make_outcome(run.name, results=results, kind=kind),
+            WORDS,
+            st.one_of(st.just(OutcomeKind.FINISHED), st.sampled_from(OutcomeKind)),
+        )
+        for run in PLAN.runs
+    }
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(OUTCOMES, LOSSES)
+def test_faults_of_the_infrastructure_never_change_a_verdict(
+    outcomes: dict[str, RunOutcome], losses: dict[str, list[FaultKind]]
+) -> None:
+    plain, _ = live(outcomes, {})
+    troubled, pods = live(outcomes, losses)
+    spent = any(len(lost) > RETRIES for lost in losses.values())
+    assert troubled.kind in ({plain.kind, VerdictKind.INCONCLUSIVE} if spent else {plain.kind})
+    if all(outcome.kind is OutcomeKind.FINISHED for outcome in outcomes.values()) and not spent:
+        assert (troubled.reason, troubled.tests) == (plain.reason, plain.tests)
+    assert pods <= len(PLAN.runs) + sum(len(lost) for lost in losses.values())
