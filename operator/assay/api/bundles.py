@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from assay.api.v1alpha1 import Task, Tests
+from assay.api.task import Task, Tests
 
 MAX_PATCH_BYTES = 16 * 1024 * 1024
 """Limit of one patch in bytes: it reaches a run's pod in Secrets of a megabyte each."""

@@ -161,3 +161,22 @@ class StatementReview(Resource):
     original_digest: Annotated[str, Field(max_length=64)] = Field(
         default="", description="SHA-256 of the statement before a rewrite."
     )
+    rewritten_digest: Annotated[str, Field(max_length=64)] = Field(
+        default="", description="SHA-256 of the statement after a rewrite: the one that the task has."
+    )
+
+
+class Provenance(Resource):
+    """Where a task came from; it changes nothing about how the task is run."""
+
+    dataset: Annotated[str, Field(max_length=300)] = Field(default="", description="Name of the data set.")
+    revision: Annotated[str, Field(max_length=200)] = Field(
+        default="", description="Revision of the data set; sets are edited in place under one name."
+    )
+    family: Annotated[str, Field(max_length=60)] = Field(
+        default="", description="Family of data sets whose rules read the row."
+    )
+    row: Annotated[int, Field(ge=0)] | None = Field(default=None, description="Number of the row in its file, from 0.")
+    row_digest: Annotated[str, Field(max_length=64)] = Field(
+        default="", description="SHA-256 of the row's columns that the family reads, as canonical JSON."
+    )

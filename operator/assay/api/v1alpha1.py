@@ -68,6 +68,7 @@ from assay.api.status import (
     TestGroup,
 )
 from assay.api.task import (
+    Provenance,
     Resources,
     StatementReview,
     Task,
@@ -123,6 +124,7 @@ __all__ = [
     "ObjectMeta",
     "PatchText",
     "Phase",
+    "Provenance",
     "Quantity",
     "Rate",
     "Resource",

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from assay.api.base import API_VERSION, LIST_BY_TYPE, ObjectMeta, Resource, Rule, immutable
 from assay.api.status import Artifact, Condition, ImageStatus, RunStatus, TestGroup
-from assay.api.task import Resources, StatementReview, Task, TaskFrom, Timeouts
+from assay.api.task import Provenance, Resources, StatementReview, Task, TaskFrom, Timeouts
 
 
 class Verdict(StrEnum):
@@ -67,7 +67,7 @@ class TaskValidationSpec(Resource):
             "FieldValueForbidden",
         ),
         *(immutable(name) for name in ("runs", "profile", "network", "checks", "timeouts", "resources")),
-        *(immutable(name, optional=True) for name in ("task", "taskFrom", "statementReview", "split")),
+        *(immutable(name, optional=True) for name in ("task", "taskFrom", "statementReview", "split", "provenance")),
     )
 
     task: Task | None = Field(default=None, description="The task itself, inline.")
@@ -86,6 +86,7 @@ class TaskValidationSpec(Resource):
     split: Literal["train", "eval"] | None = Field(
         default=None, description="Which side of the data set the task is on."
     )
+    provenance: Provenance | None = Field(default=None, description="Where the task came from; copied into the status.")
     priority: Annotated[int, Field(ge=-1_000_000, le=1_000_000)] = Field(
         default=0, description="Objects with a higher priority get their pods first."
     )
@@ -119,6 +120,10 @@ class TaskValidationStatus(Resource):
         default="", description="Leading reason of the verdict, CamelCase."
     )
     message: Annotated[str, Field(max_length=2_000)] = Field(default="", description="The reason in a sentence.")
+    provenance: Provenance | None = Field(default=None, description="Where the task came from, as the spec says it.")
+    source: Annotated[str, Field(max_length=300)] = Field(
+        default="", description="The task's repository under its present name, which splits are told apart by."
+    )
     image: ImageStatus = Field(default=ImageStatus(), description="The bits that ran.")
     tests: TestsStatus = Field(default=TestsStatus(), description="Tests by kind.")
     runs: Annotated[tuple[RunStatus, ...], Field(max_length=60)] = Field(default=(), description="Finished runs.")

@@ -73,9 +73,10 @@ def plan_runs(runs: v1alpha1.Runs) -> RunPlan:
 def epoch_of(spec: v1alpha1.TaskValidationSpec) -> str:
     """Return a short hash of what a spec says about runs.
 
-    It stands for the generation, which also counts changes of ``suspend`` and ``priority``: those make no run new.
+    It stands for the generation, which also counts changes of ``suspend`` and ``priority``: those make no run new,
+    and neither does where a task came from.
     """
-    said = spec.model_dump_json(by_alias=True, exclude={"suspend", "priority"})
+    said = spec.model_dump_json(by_alias=True, exclude={"suspend", "priority", "provenance"})
     return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 

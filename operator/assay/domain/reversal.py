@@ -95,6 +95,7 @@ def _in_order(lines: list[bytes]) -> list[bytes]:
     """Return the lines with ``old mode`` and ``rename from`` before their counterparts, as git writes them."""
     ordered = list(lines)
     for place in range(len(ordered) - 1):
-        if ordered[place].startswith((b"new mode ", b"rename to ")):
+        late = ordered[place].startswith((b"new mode ", b"rename to "))
+        if late and ordered[place + 1].startswith((b"old mode ", b"rename from ")):
             ordered[place], ordered[place + 1] = ordered[place + 1], ordered[place]
     return ordered

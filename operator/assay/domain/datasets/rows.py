@@ -17,6 +17,7 @@ from assay.domain.datasets.images import is_windows
 from assay.domain.datasets.recipes import Recipe, completed
 from assay.domain.datasets.refused import RowRefusedError
 from assay.domain.logs import is_dialect, nearest_dialects
+from assay.domain.patches import fault_of_patch
 from assay.domain.task import Refusal, task_from_spec
 
 PROGRAM_TEXT = ("\n", "def ", "import ", "lambda ", "exec(", "eval(")
@@ -94,6 +95,9 @@ def _check(draft: Draft, family: Family) -> None:
         if len(content) > MAX_PATCH_BYTES:
             why = f"has {len(content)} bytes, more than {MAX_PATCH_BYTES}"
             raise RowRefusedError(_column(draft, [field]), why)
+        fault = fault_of_patch(content)
+        if fault:
+            raise RowRefusedError(_column(draft, [field]), fault)
     hint = f"rows of {family.name} need not say; --recipes can"
     if not draft.image.strip():
         raise RowRefusedError(_column(draft, ["image"]), f"is missing, and no rule names the image ({hint})")

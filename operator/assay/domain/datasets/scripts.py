@@ -33,7 +33,7 @@ def collecting(command: str) -> str:
     return with_collectors([found["tests"]], [found["prints"]]) if found else command
 
 
-def tests_of_script(script: str, base_commit: str) -> str:
+def evaluation_tests(script: str, base_commit: str) -> str:
     """Return a SWE-bench evaluation script without what Assay does itself.
 
     The test patch is not applied again, test files are not put back, and the exit code is that of the tests.
@@ -65,7 +65,7 @@ def _without_patching(lines: Sequence[str], base_commit: str) -> list[str] | Non
     return None if end else kept
 
 
-def test_files(test_patch: bytes) -> tuple[str, ...]:
+def files_for_runner(test_patch: bytes) -> tuple[str, ...]:
     """Return the files that a test patch touches and that can hold tests, as SWE-bench hands them to a runner."""
     paths = (path.decode("utf-8", "replace") for path in paths_of(test_patch))
     return tuple(path for path in paths if not path.endswith(NO_TESTS))

@@ -6,7 +6,7 @@ from assay.domain.datasets import images
 from assay.domain.datasets.coercions import Row, names, once, patch, required, struct, text
 from assay.domain.datasets.family import Draft, Family
 from assay.domain.datasets.refused import RowRefusedError
-from assay.domain.datasets.scripts import test_files
+from assay.domain.datasets.scripts import files_for_runner
 
 FIXED = ("f2p_tests", "s2p_tests", "n2p_tests")
 """Failed, skipped or absent before, passed after: all of them are target tests."""
@@ -22,7 +22,7 @@ def draft_of(row: Row) -> Draft:
     return Draft(
         id=text(row, "instance_id") or f"{org}__{repo}-{number}",
         repo=f"{org}/{repo}",
-        base_commit=required(struct(row, "base"), "sha").lower(),
+        base_commit=_base(row),
         language=text(row, "lang").lower(),
         image=images.multi_swe_bench(org, repo, number),
         workdir=f"/home/{repo}",
@@ -31,9 +31,21 @@ def draft_of(row: Row) -> Draft:
         test_patch=changed,
         fail_to_pass=once(name for column in FIXED for name in names(row, column)),
         pass_to_pass=once(names(row, "p2p_tests")),
-        test_files=test_files(changed),
-        columns={"patch": "fix_patch", "tests.failToPass": "f2p_tests", "tests.passToPass": "p2p_tests"},
+        test_files=files_for_runner(changed),
+        columns={
+            "patch": "fix_patch",
+            "tests.failToPass": "f2p_tests",
+            "tests.passToPass": "p2p_tests",
+            "baseCommit": "base",
+        },
     )
+
+
+def _base(row: Row) -> str:
+    commit = text(struct(row, "base"), "sha").lower()
+    if not commit:
+        raise RowRefusedError("base", "holds no sha")
+    return commit
 
 
 def _statement(row: Row) -> str:

@@ -9,7 +9,7 @@ from assay.domain.datasets.coercions import Row, moment, names, patch, required,
 from assay.domain.datasets.families.swe_bench_runners import command_of, parser_of
 from assay.domain.datasets.family import Draft, Family
 from assay.domain.datasets.refused import RowRefusedError
-from assay.domain.datasets.scripts import test_files, tests_of_script
+from assay.domain.datasets.scripts import evaluation_tests, files_for_runner
 
 WITH_EXPECTED_FAILURES = {
     "parse_log_pytest": "swebench_pytest",
@@ -39,7 +39,7 @@ def common(row: Row) -> Draft:
         test_patch=changed,
         fail_to_pass=names(row, "FAIL_TO_PASS", "fail_to_pass"),
         pass_to_pass=names(row, "PASS_TO_PASS", "pass_to_pass"),
-        test_files=test_files(changed),
+        test_files=files_for_runner(changed),
         created=moment(row, "created_at"),
     )
 
@@ -51,7 +51,7 @@ def draft_of(row: Row) -> Draft:
         raise RowRefusedError("eval_type", "is fail_only: no profile reads a log that shows failures alone")
     script = text(row, "eval_script")
     named = text(row, "log_parser")
-    commands = (tests_of_script(script, said.base_commit),) if script.strip() else ()
+    commands = (evaluation_tests(script, said.base_commit),) if script.strip() else ()
     return replace(
         said,
         image=text(row, "image") or images.swe_bench(said.id),
