@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from assay import __version__
-from assay.cli import deny_list, goproxy, logs, operator, parse_log, parsers
+from assay.cli import deny_list, goproxy, logs, operator, parse_log, parsers, report
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, help="Verdicts on coding tasks, by execution.")
 
@@ -18,7 +18,7 @@ def root(version: bool = typer.Option(False, "--version", help="Print the versio
         raise typer.Exit
 
 
-for module in (operator, goproxy, logs, parse_log, parsers, deny_list):
+for module in (operator, goproxy, logs, report, parse_log, parsers, deny_list):
     module.register(app)
 
 
