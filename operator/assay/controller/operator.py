@@ -155,7 +155,12 @@ class Operator:
             log.error("%s: the pass failed; again in %.0f s", name, pause, exc_info=error)
 
     async def _resync(self) -> None:
-        """List everything and compare: a deletion that no watch reported is found here."""
+        """List everything and compare: a deletion that no watch reported is found here.
+
+        Only what was known before the list was asked for can be missing from it: what the watch tells meanwhile is newer.
+        """
+        known = {view.uid for view in self._cache.objects()}
+        known_pods = {pod.uid for pod in self._cache.pods()}
         objects: set[str] = set()
         async for page in self._client.pages(TASK_VALIDATIONS, self._settings.namespace):
             for raw in page:
@@ -171,12 +176,12 @@ class Operator:
                 if pod:
                     self._queue.add(pod.owner)
         for view in self._cache.objects():
-            if view.uid not in objects and self._synced:
+            if view.uid in known - objects:
                 metrics.RESYNC_DIFFERENCES.labels("taskvalidations").inc()
                 self._cache.drop_object(view.uid)
                 self._queue.add(view.uid)
         for pod in self._cache.pods():
-            if pod.uid not in pods and pod.created < time.time() - TARGETS_SECONDS:
+            if pod.uid in known_pods - pods:
                 metrics.RESYNC_DIFFERENCES.labels("pods").inc()
                 self._cache.drop_pod(pod.uid)
                 self._reconciler.call_next(pod.name)
