@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from array import array
 from collections.abc import Mapping
 from dataclasses import replace
@@ -253,6 +254,20 @@ def test_bytes_that_are_not_utf8_stay_apart_in_names() -> None:
 )
 def test_lines_that_speak_of_a_missing_network_are_kept_as_hints(line: bytes) -> None:
     assert hints_of(b"before\n" + line + b"\nafter\n") == (line.decode().strip(),)
+
+
+def test_hints_come_in_the_order_of_the_log_and_a_line_is_told_once() -> None:
+    log = (
+        b"a: dial tcp: lookup x: no such host\nb: getaddrinfo failed\nfine\nc: Name or service not known\nd: EAI_AGAIN"
+    )
+    assert [hint[:2] for hint in hints_of(log)] == ["a:", "b:", "c:", "d:"]
+
+
+def test_hints_are_looked_for_in_a_large_log_without_delay() -> None:
+    log = b"".join(b"%07d PASSED tests/test_numbers.py::test_number[%d]\n" % (n, n) for n in range(160_000))
+    started = time.process_time()
+    assert hints_of(log) == ()
+    assert time.process_time() - started < 1, "a megabyte takes some milliseconds; three seconds were seen once"
 
 
 def test_only_the_first_hints_are_kept_and_each_is_short() -> None:
