@@ -203,3 +203,15 @@ async def test_workers_side_by_side_do_every_key(workers: int) -> None:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
     assert sorted(seen) == list(range(200))
+
+
+async def test_waiting_for_a_later_key_takes_no_task_of_its_own() -> None:
+    """kopf cancels every task that came after it: one of the queue's would end its worker by an error."""
+    queue: WorkQueue[str] = WorkQueue()
+    queue.add_at("a", time.monotonic() + 60)
+    before = asyncio.all_tasks()
+    taking = asyncio.create_task(queue.take())
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert asyncio.all_tasks() - before == {taking}
+    taking.cancel()

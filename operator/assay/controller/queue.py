@@ -7,6 +7,7 @@ An event is only a hint that a key is worth a look.  ``add`` while a key is bein
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import heapq
 import time
 from collections import OrderedDict
@@ -72,10 +73,11 @@ class WorkQueue(Generic[Key]):
                 return key, time.monotonic() - since
             self._changed.clear()
             pause = max(0.0, self._later[0][0] - time.monotonic()) if self._later else None
-            try:
-                await asyncio.wait_for(self._changed.wait(), pause)
-            except TimeoutError:
-                continue
+            # Not wait_for: before Python 3.12 it waits in a task of its own, and kopf cancels every task that it finds
+            # at its end, which would end a worker by an error in the middle of an orderly stop.
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(pause):
+                    await self._changed.wait()
 
     def done(self, key: Key) -> None:
         """Say that a look ended well."""
