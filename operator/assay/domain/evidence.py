@@ -10,7 +10,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from assay.domain.logs import ParseFailed, parse_log
+from assay.domain.logs import ParseFailed, contradictions_in, parse_log
+from assay.domain.logs.statuses import FAILED
 from assay.domain.outcomes import CommandResult, FaultKind, Isolation, OutcomeKind, RunOutcome
 from assay.domain.plan import Run
 from assay.domain.pods import PodState
@@ -93,9 +94,12 @@ def outcome_of(  # noqa: PLR0913 - each argument is one source of the outcome
     text = test_text(record, commands=len(task.commands), merged=merged)
     kind, message = _kind_of(record, pod, commands)
     results: Mapping[str, str] = {}
+    contradicted: tuple[str, ...] = ()
     if kind in (OutcomeKind.FINISHED, OutcomeKind.TEST_TIMEOUT, OutcomeKind.OUT_OF_MEMORY):
         try:
             results = parse_log(task.parser, text.decode("utf-8", "surrogateescape"))
+            contradicted = tuple(sorted(contradictions_in(results)))
+            results = {**results, **dict.fromkeys(contradicted, FAILED)}
         except ParseFailed as failure:
             kind, message = OutcomeKind.PARSE_FAILED, str(failure)
     return RunOutcome(
@@ -105,6 +109,7 @@ def outcome_of(  # noqa: PLR0913 - each argument is one source of the outcome
         message=message,
         commands=commands,
         results=results,
+        contradicted=contradicted,
         oom_kills=_number(facts.get("oomKills", "0")) or int(pod.oom_killed),
         truncated=record.truncated,
         network_hints=hints_of(text),
@@ -179,6 +184,7 @@ def _kind_of(record: Record, pod: PodState, commands: tuple[CommandResult, ...])
     if _number(facts.get("dirty", "0")):
         return OutcomeKind.DIRTY_IMAGE, f"{facts['dirty']} tracked files of the image differ from its commit"
     for fact, kind in (
+        ("patch-submission", OutcomeKind.PATCH_DOES_NOT_APPLY),
         ("patch-test", OutcomeKind.TEST_PATCH_DOES_NOT_APPLY),
         ("patch-reference", OutcomeKind.PATCH_DOES_NOT_APPLY),
     ):

@@ -74,7 +74,8 @@ class Isolation:
 class RunOutcome:
     """One run with complete evidence.
 
-    ``results`` maps a test's name to its status word, as the task's parser reads it.  ``network_hints`` are excerpts
+    ``results`` maps a test's name to its status word, as the task's parser reads it; one that the log shows to pass and
+    to fail is FAILED, and among ``contradicted``.  ``network_hints`` are excerpts
     of the log that look like a refused connection or a failed look-up.  ``truncated``: the log's middle is missing.
     """
 
@@ -84,6 +85,7 @@ class RunOutcome:
     message: str = ""
     commands: tuple[CommandResult, ...] = ()
     results: Mapping[str, str] = field(default_factory=dict)
+    contradicted: tuple[str, ...] = ()
     oom_kills: int = 0
     truncated: bool = False
     network_hints: tuple[str, ...] = ()

@@ -7,10 +7,12 @@ before any pod exists, so that a malformed one is refused with a sentence.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from itertools import pairwise
 
 HUNK = re.compile(rb"^@@ -([0-9]+)(?:,([0-9]+))? \+([0-9]+)(?:,([0-9]+))? @@")
 SYMLINK = re.compile(rb"(?:new file mode|new mode|index [0-9a-f]+\.\.[0-9a-f]+) 120000\r?")
+ESCAPED = {7: b"a", 8: b"b", 9: b"t", 10: b"n", 11: b"v", 12: b"f", 13: b"r", 34: b'"', 92: b"\\"}
 ESCAPES = {
     b"n": b"\n",
     b"t": b"\t",
@@ -34,6 +36,17 @@ def unquoted(path: bytes) -> bytes:
         return bytes([int(code, 8) & 0xFF]) if len(code) == 3 else ESCAPES.get(code, code)
 
     return re.sub(rb"\\([0-7]{3}|.)", plain, path[1:-1])
+
+
+def quoted(path: bytes) -> bytes:
+    """Return a path as git prints it with ``core.quotePath``: in C-style quotes where it holds odd bytes."""
+    if all(32 <= code < 127 and code not in ESCAPED for code in path):
+        return path
+    plain = (
+        b"\\" + ESCAPED[code] if code in ESCAPED else bytes([code]) if 32 <= code < 127 else b"\\%03o" % code
+        for code in path
+    )
+    return b'"' + b"".join(plain) + b'"'
 
 
 def header_lines(patch: bytes) -> list[bytes]:
@@ -74,16 +87,24 @@ def fault_of_patch(patch: bytes) -> str:
         return ""
     if not _has_file_header(header_lines(patch)):
         return "is not a git diff: it has neither a 'diff --git' line nor a '---' line before a '+++' line"
-    for path in paths_of(patch):
-        if path.startswith(b"/"):
-            return f"names the absolute path {_shown(path)}"
-        if b".." in path.split(b"/"):
-            return f"names {_shown(path)}, which is outside of the work tree"
-        if b".git" in path.lower().split(b"/"):
-            return f"names {_shown(path)}, which is inside of .git"
-    target = _escaping_symlink(patch)
+    fault = fault_of_paths(paths_of(patch))
+    if fault:
+        return fault
+    target = escaping_symlink(patch)
     if target:
-        return f"makes a symbolic link to {_shown(target)}, which is outside of the work tree"
+        return f"makes a symbolic link to {shown_path(target)}, which is outside of the work tree"
+    return ""
+
+
+def fault_of_paths(paths: Iterable[bytes]) -> str:
+    """Return which path no patch may name, as a sentence without its subject; empty when all may."""
+    for path in paths:
+        if path.startswith(b"/"):
+            return f"names the absolute path {shown_path(path)}"
+        if b".." in path.split(b"/"):
+            return f"names {shown_path(path)}, which is outside of the work tree"
+        if b".git" in path.lower().split(b"/"):
+            return f"names {shown_path(path)}, which is inside of .git"
     return ""
 
 
@@ -108,7 +129,7 @@ def _has_file_header(lines: list[bytes]) -> bool:
     )
 
 
-def _escaping_symlink(patch: bytes) -> bytes:
+def escaping_symlink(patch: bytes) -> bytes:
     """Return the target of a new or changed symbolic link that leaves the work tree; empty when there is none."""
     for part in re.split(rb"(?m)^(?=diff --git )", patch):
         lines = header_lines(part)
@@ -133,5 +154,6 @@ def _leaves(path: bytes, target: bytes) -> bool:
     return target.startswith(b"/")
 
 
-def _shown(path: bytes) -> str:
+def shown_path(path: bytes) -> str:
+    """Return a path for people, in quotes, escaped where it is no text."""
     return repr(path.decode("utf-8", "backslashreplace"))

@@ -15,6 +15,7 @@ class RunKind(StrEnum):
     PRISTINE = "pristine"
     UNPATCHED = "unpatched"
     PATCHED = "patched"
+    GRADED = "graded"
 
 
 class PatchName(StrEnum):
@@ -22,12 +23,14 @@ class PatchName(StrEnum):
 
     TEST = "test"
     REFERENCE = "reference"
+    SUBMISSION = "submission"
 
 
 PATCHES = {
     RunKind.PRISTINE: (),
     RunKind.UNPATCHED: (PatchName.TEST,),
     RunKind.PATCHED: (PatchName.TEST, PatchName.REFERENCE),
+    RunKind.GRADED: (PatchName.SUBMISSION, PatchName.TEST),
 }
 
 
@@ -68,6 +71,11 @@ def plan_runs(runs: v1alpha1.Runs) -> RunPlan:
     pristine = [Run(kind=RunKind.PRISTINE, number=number + 1) for number in range(runs.pristine)]
     patched = [Run(kind=RunKind.PATCHED, number=number + 1) for number in range(runs.patched)]
     return RunPlan(first=unpatched[0], rest=(*unpatched[1:], *pristine, *patched))
+
+
+def plan_grading(number: int = 1) -> RunPlan:
+    """Return the plan of one submission: its one grading run."""
+    return RunPlan(first=Run(kind=RunKind.GRADED, number=number), rest=())
 
 
 def epoch_of(spec: v1alpha1.TaskValidationSpec) -> str:

@@ -228,6 +228,22 @@ This page is generated from `operator/assay/domain/profiles.py`.
 """
 
 VALIDATION = """\
+## What no profile changes
+
+A name that one log shows to pass and to fail has failed, whichever line came last, in validations and in grades alike:
+output can be forged, and what cannot be told apart must not pass. Names that a data set cut at a blank are such names
+when their tests disagree.
+
+## What a profile changes in a grade
+
+A submission is *graded* (reward 0 or 1; `reward: Partial` gives the mean of both lists' rates) when its run ended with
+complete evidence, and *not graded* (no reward) when a test command passed its deadline, memory ran out before every listed
+test had passed, the log lost its middle, the parser cannot read it, or the infrastructure lost the run too often. The table
+says what a listed test counts as; `left out` takes it out of its list. Where an exit code decides, any code above 0 agrees
+with a failed test (`cargo test` ends with 101, `make` with 2), and a contradiction that the reference patch's own runs show
+as well is not held against a submission. Under an exact profile a passing test counts as a mismatch unless a list has it or
+the validation knows it as flaky, unstable or excluded.
+
 ## What a profile changes in a validation
 
 Targets are judged alike under every profile: each must fail, or be absent, in every unpatched run and pass in every patched

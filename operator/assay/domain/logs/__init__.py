@@ -5,7 +5,7 @@
 
 from assay.domain.logs.dialect import Dialect
 from assay.domain.logs.failures import ParseFailed, UnknownDialectError
-from assay.domain.logs.parsing import MAX_LOG_CHARS, is_dialect, nearest_dialects, parse_log
+from assay.domain.logs.parsing import MAX_LOG_CHARS, contradictions_in, is_dialect, nearest_dialects, parse_log
 from assay.domain.logs.statuses import Results
 from assay.domain.logs.table import DIALECTS
 
@@ -16,6 +16,7 @@ __all__ = [
     "ParseFailed",
     "Results",
     "UnknownDialectError",
+    "contradictions_in",
     "is_dialect",
     "nearest_dialects",
     "parse_log",

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from assay.domain.logs.failures import UnreadableError
 from assay.domain.logs.lines import Split, lines_of
-from assay.domain.logs.statuses import ERROR, FAILED, PASSED
+from assay.domain.logs.statuses import ERROR, FAILED, PASSED, Observed
 
 _HEADING = "Test Summary:"
 _ROW = re.compile(r"(?:\s*+(?P<title>\S.*?)(?<!\s)\s++|\s\s++)\|(?P<columns>.+)")
@@ -18,7 +18,7 @@ class CountTable:
 
     def results_of(self, text: str) -> dict[str, str]:
         """Row title -> status; numbers are read by position, whatever the heading says about their columns."""
-        results: dict[str, str] = {}
+        results = Observed()
         collecting = only_fail = False
         for line in lines_of(text, Split.UNIVERSAL):
             if _HEADING in line:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from assay.domain.logs.failures import UnreadableError
 from assay.domain.logs.lines import Split, Trim, lines_of
-from assay.domain.logs.statuses import ERROR, FAILED, PASSED, SKIPPED
+from assay.domain.logs.statuses import ERROR, FAILED, PASSED, SKIPPED, Observed
 
 _OK_ENDS = (" ... ok", " ... OK", " ...  OK")
 _MIGRATION = "Applying sites.0002_alter_domain_unique...test_no_migrations"
@@ -35,7 +35,7 @@ _WORD = re.compile(r"\w++$")
 
 def django(text: str) -> dict[str, str]:
     """Django's test runner; a line that begins with `ok` passes the test last seen in progress."""
-    results: dict[str, str] = {}
+    results = Observed()
     previous: str | None = None
     for line in lines_of(text, Split.LF, Trim.BOTH):
         if " ..." in line:
@@ -110,7 +110,7 @@ def _line_before(text: str, end: int, start: int) -> str:
 def sympy(text: str) -> dict[str, str]:
     """SymPy's runner: `test_x ok`, and banners that name a file and a failed test."""
     banners: dict[str, str] = {}
-    results: dict[str, str] = {}
+    results = Observed()
     for line in lines_of(text, Split.LF):
         if ".py:" in line:
             title = line[line.find(" ") + 1 : max(line.rfind(" "), 0)]
@@ -132,7 +132,7 @@ def _sympy_line(line: str, results: dict[str, str]) -> None:
 
 def judged_lines(text: str) -> dict[str, str]:
     """Lines of build drivers: group summaries, `name... word`, or any line that holds a word of success or failure."""
-    results: dict[str, str] = {}
+    results = Observed()
     for line in lines_of(text, Split.UNIVERSAL, Trim.BOTH):
         lower = line.lower()
         if " ran " in lower or " ran\t" in lower:

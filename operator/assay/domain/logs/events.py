@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from assay.domain.logs.failures import UnreadableError
 from assay.domain.logs.lines import Split, Trim, lines_of
-from assay.domain.logs.statuses import ERROR, FAILED, PASSED, SKIPPED
+from assay.domain.logs.statuses import ERROR, FAILED, PASSED, SKIPPED, Observed
 
 _DECODER = json.JSONDecoder()
 _RESULTS = {"success": PASSED, "failure": FAILED, "error": ERROR}
@@ -18,7 +18,7 @@ class DartEvents:
 
     def results_of(self, text: str) -> dict[str, str]:
         """Name -> status of each test that is done; raises `UnreadableError` on events that the reference chokes on."""
-        results: dict[str, str] = {}
+        results = Observed()
         names: dict[Hashable, str] = {}
         for event in json_objects(text):
             match event.get("type"):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from assay.domain.logs.lines import Split, lines_of
-from assay.domain.logs.statuses import FAILED, PASSED, SKIPPED
+from assay.domain.logs.statuses import FAILED, PASSED, SKIPPED, Observed
 
 _GOLDEN = "Golden and Actual output didn't change"
 _CHATTER = (
@@ -41,7 +41,7 @@ class Hspec:
     def results_of(self, text: str) -> dict[str, str]:
         """`group.test` -> status of every leaf of the section, then the numbered failures."""
         start, failures = _section(text)
-        results: dict[str, str] = {}
+        results = Observed()
         _read_tree(islice(_lines(text), start, failures), results)
         if failures is not None:
             results.update(dict.fromkeys(_failure_names(islice(_lines(text), failures + 1, None)), FAILED))

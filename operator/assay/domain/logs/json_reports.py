@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from assay.domain.logs.events import json_objects
 from assay.domain.logs.failures import UnreadableError
-from assay.domain.logs.statuses import ERROR, FAILED, PASSED, SKIPPED
+from assay.domain.logs.statuses import ERROR, FAILED, PASSED, SKIPPED, Observed
 
 _GO_ACTIONS = {"pass": PASSED, "fail": FAILED, "skip": SKIPPED}
 _RUST_EVENTS = {"ok": PASSED, "failed": FAILED, "timeout": FAILED, "ignored": SKIPPED}
@@ -20,7 +20,7 @@ _MOCHA_LISTS = (("passes", PASSED), ("pending", SKIPPED), ("failures", FAILED))
 
 def go_events(text: str) -> dict[str, str]:
     """`go test -json`: `package::Test`; a test without an end is ERROR, a package that fails has its own entry."""
-    results: dict[str, str] = {}
+    results = Observed()
     for event in json_objects(text):
         action, package, test = event.get("Action"), event.get("Package"), event.get("Test")
         if not isinstance(package, str) or not isinstance(action, str):
@@ -36,7 +36,7 @@ def go_events(text: str) -> dict[str, str]:
 
 def rust_events(text: str) -> dict[str, str]:
     """Libtest's JSON, also as cargo nextest prints it: the name as it stands; a test without an end is ERROR."""
-    results: dict[str, str] = {}
+    results = Observed()
     for event in json_objects(text):
         name, kind = event.get("name"), event.get("event")
         if event.get("type") != "test" or not isinstance(name, str) or not isinstance(kind, str):
@@ -50,7 +50,7 @@ def rust_events(text: str) -> dict[str, str]:
 
 def jest_documents(text: str) -> dict[str, str]:
     """Jest's and Vitest's JSON: titles joined by ` > `; a file that could not run is ERROR under its own name."""
-    results: dict[str, str] = {}
+    results = Observed()
     for file in _items(_documents(text, "testResults"), "testResults"):
         tests = _objects(file.get("assertionResults"))
         for test in tests:
@@ -65,7 +65,7 @@ def jest_documents(text: str) -> dict[str, str]:
 
 def mocha_documents(text: str) -> dict[str, str]:
     """Mocha's JSON: full titles."""
-    results: dict[str, str] = {}
+    results = Observed()
     for document in _documents(text, "passes", "failures"):
         for key, status in _MOCHA_LISTS:
             for test in _objects(document.get(key)):

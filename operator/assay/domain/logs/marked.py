@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay.domain.logs.lines import Split, Trim, lists_of_lines, trimmed
-from assay.domain.logs.statuses import Merge, put
+from assay.domain.logs.statuses import Merge, Observed, put
 
 Edit = Callable[[str], str]
 Found = re.Match[str] | Mapping[str, str | None]
@@ -134,7 +134,7 @@ class _Reader:
     """The state of one reading: the results so far and what the current label puts before names."""
 
     def __init__(self, grammar: Marked) -> None:
-        self.results: dict[str, str] = {}
+        self.results = Observed()
         self._joiner = grammar.joiner
         self._prefix = "" if grammar.no_label is None else grammar.no_label + grammar.joiner
         steps = [(_finder(item), self._writer(item), item.clue) for item in grammar.rules]

@@ -9,7 +9,7 @@ import re
 from assay.domain.logs.durations import without_js_duration, without_worded_paren
 from assay.domain.logs.failures import UnreadableError
 from assay.domain.logs.lines import Split, Trim, lines_of
-from assay.domain.logs.statuses import ERROR, FAILED, PASSED, SKIPPED, keep
+from assay.domain.logs.statuses import ERROR, FAILED, PASSED, SKIPPED, Observed, keep
 
 MAX_DEPTH = 1000
 """Deeper groups are refused: the names alone would be larger than the log by that factor."""
@@ -39,7 +39,7 @@ _NOT_HEADINGS = (
 
 def jest_runs(text: str) -> dict[str, str]:
     """Runs of Jest's command in a log: groups by indentation, carried from run to run, joined by ` - `."""
-    results: dict[str, str] = {}
+    results = Observed()
     groups: list[tuple[int, str]] = []
     at = text.find(_JEST)
     while at >= 0:
@@ -77,7 +77,7 @@ def _without_tight_ms(name: str, line: str) -> str:
 
 def karma_tree(text: str) -> dict[str, str]:
     """Karma's report after a browser has started: a deeper line opens a group, a shallower one only closes one."""
-    results: dict[str, str] = {}
+    results = Observed()
     groups: list[str] = []
     started, level = False, -1
     for line in lines_of(text, Split.LF):
@@ -105,7 +105,7 @@ def karma_tree(text: str) -> dict[str, str]:
 
 def tap_braces(text: str) -> dict[str, str]:
     """Node-tap's lines: a result that ends in `{` opens a group, lines of closing braces leave them."""
-    results: dict[str, str] = {}
+    results = Observed()
     groups: list[str] = []
     for line in lines_of(text, Split.UNIVERSAL, Trim.BOTH):
         if line[:1] not in "on}":
@@ -141,7 +141,7 @@ def _write_tap(results: dict[str, str], name: str, outcome: str, description: st
 
 def scala_headings(text: str) -> dict[str, str]:
     """ScalaTest under sbt: tests prefixed with the last line that was no test."""
-    results: dict[str, str] = {}
+    results = Observed()
     heading: str | None = None
     for line in lines_of(text, Split.UNIVERSAL, Trim.BOTH):
         if not line.startswith("[info]"):

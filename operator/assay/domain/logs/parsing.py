@@ -3,7 +3,7 @@
 import difflib
 
 from assay.domain.logs.failures import ParseFailed, UnknownDialectError, UnreadableError
-from assay.domain.logs.statuses import Results
+from assay.domain.logs.statuses import Observed, Results
 from assay.domain.logs.table import DIALECTS
 
 MAX_LOG_CHARS = 512 * 1024 * 1024
@@ -25,6 +25,11 @@ def parse_log(dialect: str, text: str) -> Results:
         return row.options.results_of(text)
     except UnreadableError as refusal:
         raise ParseFailed(dialect, refusal.why) from refusal
+
+
+def contradictions_in(results: Results) -> frozenset[str]:
+    """The names that the log showed to pass and to fail, as far as the dialect's grammar looks at each line."""
+    return frozenset(results.contradicted) if isinstance(results, Observed) else frozenset()
 
 
 def is_dialect(name: str) -> bool:

@@ -16,6 +16,31 @@ XFAIL: Final = "XFAIL"
 Results = Mapping[str, str]
 """Test name -> status word; the order is that of the first observation and carries no meaning."""
 
+FAILURES: Final = frozenset({FAILED, ERROR})
+
+
+class Observed(dict[str, str]):
+    """Results that remember which names were seen to pass and to fail in one log, whichever observation won."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.contradicted: set[str] = set()
+
+    def __setitem__(self, name: str, status: str) -> None:
+        self._note(name, status)
+        super().__setitem__(name, status)
+
+    def setdefault(self, name: str, status: str) -> str:
+        """Enter the first observation of a name; another one is noted where it contradicts."""
+        self._note(name, status)
+        return super().setdefault(name, status)
+
+    def _note(self, name: str, status: str) -> None:
+        known = self.get(name)
+        if known is not None and known != status and PASSED in (known, status) and {known, status} & FAILURES:
+            self.contradicted.add(name)
+
+
 Merge = Callable[[dict[str, str], str, str], None]
 """Enters one observation (name, status) into results."""
 

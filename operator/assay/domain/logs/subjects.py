@@ -7,7 +7,7 @@ import re
 
 from assay.domain.logs.failures import UnreadableError
 from assay.domain.logs.lines import Split, Trim, lines_of
-from assay.domain.logs.statuses import ERROR, FAILED, PASSED, SKIPPED, rank
+from assay.domain.logs.statuses import ERROR, FAILED, PASSED, SKIPPED, Observed, rank
 
 _DUNE_RUN = re.compile(r"Running\[(\d++)\]:\s++\((.*)\)$")
 _DUNE_OUTPUT = re.compile(r"Output\[(\d++)\]:")
@@ -23,7 +23,7 @@ _CHECK_WORDS = (
 
 def leiningen(text: str) -> dict[str, str]:
     """Leiningen: every announced namespace passes unless FAIL or ERROR lines follow while it is the last one."""
-    results: dict[str, str] = {}
+    results = Observed()
     current: str | None = None
     for line in lines_of(text, Split.UNIVERSAL, Trim.BOTH):
         if line.startswith("lein test "):
@@ -46,7 +46,7 @@ def _namespaces(rest: str) -> list[str]:
 
 def dune(text: str) -> dict[str, str]:
     """Dune's verbose display: executables, judged by any word of trouble in the output attributed to them."""
-    results: dict[str, str] = {}
+    results = Observed()
     executables: dict[str, str] = {}
     seen: dict[str, None] = {}
     current: str | None = None
@@ -80,7 +80,7 @@ def _dune_status(line: str) -> str | None:
 
 def r_checks(text: str) -> dict[str, str]:
     """`R CMD check`: a check whose outcome is on a later line swallows everything until then."""
-    results: dict[str, str] = {}
+    results = Observed()
     pending: str | None = None
     for line in lines_of(text, Split.UNIVERSAL, Trim.BOTH):
         if not line:

@@ -11,7 +11,7 @@ from enum import StrEnum
 from assay.domain.logs.cleaning import lite
 from assay.domain.logs.failures import UnreadableError
 from assay.domain.logs.lines import Split, lists_of_lines
-from assay.domain.logs.statuses import ERROR, FAILED, PASSED, SKIPPED
+from assay.domain.logs.statuses import ERROR, FAILED, PASSED, SKIPPED, Observed
 
 WORDS = (PASSED, FAILED, ERROR, SKIPPED)
 
@@ -40,7 +40,7 @@ class Summary:
 
     def results_of(self, text: str) -> dict[str, str]:
         """Names and statuses; raises `UnreadableError` on a lone status word where the reference does."""
-        results: dict[str, str] = {}
+        results = Observed()
         read = {
             Verbose.NONE: self._read_summary,
             Verbose.ENDING: self._read_both,

@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from assay.domain.logs.failures import UnreadableError
 from assay.domain.logs.lines import Split, Trim, lines_of, lists_of_lines
-from assay.domain.logs.statuses import ERROR, FAILED, PASSED, SKIPPED, Results
+from assay.domain.logs.statuses import ERROR, FAILED, PASSED, SKIPPED, Observed, Results
 from assay.domain.logs.tag_scan import TagScan
 
 COUNTS = re.compile(r"Tests run:\s*+(\d++),\s*+Failures:\s*+(\d++),\s*+Errors:\s*+(\d++),\s*+Skipped:\s*+(\d++)")
@@ -60,7 +60,7 @@ class Surefire:
 
 
 def _builds(text: str) -> dict[str, str]:
-    results: dict[str, str] = {}
+    results = Observed()
     name = _NO_NAME
     for line in _lines_with(text, Split.LF, "BUILD ", _OPTION):
         if _OPTION in line:
@@ -91,7 +91,7 @@ def _selected(line: str) -> str | None:
 
 
 def _counted_classes(text: str) -> dict[str, str]:
-    results: dict[str, str] = {}
+    results = Observed()
     pending: str | None = None
     for line in lines_of(text, Split.UNIVERSAL, Trim.BOTH):
         if line.startswith("Running"):
@@ -123,7 +123,7 @@ def _fill(results: dict[str, str], others: Results) -> None:
 
 
 def _classes_and_methods(text: str) -> tuple[dict[str, str], dict[str, None]]:
-    results: dict[str, str] = {}
+    results = Observed()
     announced: dict[str, None] = {}
     current: str | None = None
     for line in _lines_with(text, Split.UNIVERSAL, "Running", "[ERROR]", "Tests run:"):

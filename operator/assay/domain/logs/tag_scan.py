@@ -7,7 +7,7 @@ once from left to right, so that it stays linear on any text.
 import re
 from dataclasses import dataclass
 
-from assay.domain.logs.statuses import ERROR, FAILED, PASSED, SKIPPED
+from assay.domain.logs.statuses import ERROR, FAILED, PASSED, SKIPPED, Observed
 
 _CASE = re.compile(r"<testcase\b")
 _ATTRIBUTE = re.compile(r'(?<!\w)(\w++)="([^"]*+)"')
@@ -37,7 +37,7 @@ class TagScan:
 
     def results_of(self, text: str) -> dict[str, str]:
         """`class name` -> status of every test case tag that has a name; the last of equal names wins."""
-        results: dict[str, str] = {}
+        results = Observed()
         marks = [(_Ahead(text, mark), status) for mark, status in _MARKS]
         closing, at = _Ahead(text, _CLOSING), 0
         while (case := _CASE.search(text, at)) and (tag_end := text.find(">", case.end())) >= 0:

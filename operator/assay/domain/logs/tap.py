@@ -8,7 +8,7 @@ import re
 
 from assay.domain.logs.failures import UnreadableError
 from assay.domain.logs.lines import Split, Trim, lines_of
-from assay.domain.logs.statuses import ERROR, FAILED, PASSED, SKIPPED, XFAIL
+from assay.domain.logs.statuses import ERROR, FAILED, PASSED, SKIPPED, XFAIL, Observed
 
 _RESULT = re.compile(r"(ok|not ok)\b(?:\s++(\d++))?(?:\s*+- |\s++|$)(.*)")
 _DIRECTIVE = re.compile(r"(?<!\\)#\s*+(skip|todo)\w*", re.IGNORECASE)
@@ -18,7 +18,7 @@ _MAX_DEPTH = 100
 
 def protocol(text: str) -> dict[str, str]:
     """Descriptions, joined by ` > ` below subtests, or the number where there is none -> status."""
-    results: dict[str, str] = {}
+    results = Observed()
     groups: list[tuple[int, str]] = []
     for line in lines_of(text, Split.UNIVERSAL, Trim.RIGHT):
         body = line.lstrip()

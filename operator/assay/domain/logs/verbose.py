@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 
 from assay.domain.logs.lines import Split, Trim, lines_of
-from assay.domain.logs.statuses import ERROR, FAILED, PASSED, SKIPPED, put_unless_passed
+from assay.domain.logs.statuses import ERROR, FAILED, PASSED, SKIPPED, Observed, put_unless_passed
 
 _WORDS = tuple((word, re.compile(rf"(?<=\s){word}")) for word in (PASSED, FAILED, SKIPPED, ERROR))
 _BANNER = "=" * 35 + " FAILURES " + "=" * 35
@@ -20,7 +20,7 @@ class Verbose:
 
     def results_of(self, text: str) -> dict[str, str]:
         """Last part of each name -> status; a pass does not replace what is known."""
-        results: dict[str, str] = {}
+        results = Observed()
         in_failures = False
         for line in lines_of(text, Split.UNIVERSAL, Trim.BOTH):
             if in_failures or line.startswith(_BANNER):

@@ -10,7 +10,7 @@ from xml.etree.ElementTree import Element, TreeBuilder
 from junitparser import Error, Failure, Skipped, TestCase
 
 from assay.domain.logs.failures import UnreadableError
-from assay.domain.logs.statuses import ERROR, FAILED, PASSED, SKIPPED
+from assay.domain.logs.statuses import ERROR, FAILED, PASSED, SKIPPED, Observed
 from assay.domain.logs.xml_reports import MalformedError, Target, feed
 
 _OPENING = re.compile(r"<(testsuites|testsuite)\b")
@@ -41,7 +41,7 @@ class _JunitCases:
     """A parser target that builds one test case at a time and has junitparser read it."""
 
     def __init__(self) -> None:
-        self.results: dict[str, str] = {}
+        self.results = Observed()
         self._case = TreeBuilder()
         self._depth = 0
 
@@ -107,7 +107,7 @@ class _TrxResults:
     """A parser target that keeps the results."""
 
     def __init__(self) -> None:
-        self.results: dict[str, str] = {}
+        self.results = Observed()
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         if tag.rpartition("}")[2] == "UnitTestResult" and "testName" in attributes:

@@ -15,7 +15,7 @@ from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import DefusedXMLParser
 
 from assay.domain.logs.failures import UnreadableError
-from assay.domain.logs.statuses import ERROR, FAILED, PASSED, SKIPPED
+from assay.domain.logs.statuses import ERROR, FAILED, PASSED, SKIPPED, Observed
 
 _BLOCK_MARK = re.compile(r"<(?:\?xml|/testsuite>)")
 _CHUNK = 1 << 16
@@ -79,7 +79,7 @@ class XmlReports:
 
     def results_of(self, text: str) -> dict[str, str]:
         """Names and statuses of every test case in well-formed documents; the last of equal names wins."""
-        results: dict[str, str] = {}
+        results = Observed()
         for start, end in self.spans(text):
             cases = _Cases(self)
             try:
@@ -94,7 +94,7 @@ class _Cases:
     """A parser target that keeps the test cases of one document."""
 
     def __init__(self, options: XmlReports) -> None:
-        self.results: dict[str, str] = {}
+        self.results = Observed()
         self._options = options
         self._tags: list[str] = []
         self._open: list[tuple[int, Mapping[str, str], list[str]]] = []

@@ -75,11 +75,11 @@ class Facts:
 def facts_of(task: Task, outcomes: Sequence[RunOutcome], profile: Profile) -> Facts:
     """Return the facts of the outcomes so far."""
     ordered = tuple(sorted(outcomes, key=lambda outcome: (STATES.index(outcome.run.kind), outcome.run.number)))
-    observed: dict[str, Observed] = {outcome.run.name: _observed(outcome, profile) for outcome in ordered}
+    observed: dict[str, Observed] = {outcome.run.name: observed_of(outcome, profile) for outcome in ordered}
     f2p = {key_of(name, profile.names): name for name in sorted(task.fail_to_pass, reverse=True)}
     p2p = {key_of(name, profile.names): name for name in sorted(task.pass_to_pass, reverse=True)}
     if NameRule.CUT_PARAMETERS in profile.names:
-        observed = {run: _with_cut_names(results, {**p2p, **f2p}, observed) for run, results in observed.items()}
+        observed = {run: with_cut_names(results, {**p2p, **f2p}, observed) for run, results in observed.items()}
     cut = tuple(outcome for outcome in ordered if outcome.run.kind is not RunKind.PRISTINE and was_cut(outcome))
     told = tuple(outcome for outcome in cut if _is_told(outcome, ordered, observed, frozenset(f2p)))
     speaking = [outcome for outcome in ordered if speaks(outcome) or outcome in told]
@@ -107,7 +107,7 @@ def speaks(outcome: RunOutcome) -> bool:
     return outcome.kind is OutcomeKind.FINISHED and not outcome.truncated and not was_cut(outcome)
 
 
-def _observed(outcome: RunOutcome, profile: Profile) -> dict[str, Standing]:
+def observed_of(outcome: RunOutcome, profile: Profile) -> dict[str, Standing]:
     """Return a run's standings; of two spellings of one test the worse counts."""
     standings = {word: profile.standing(word) for word in set(outcome.results.values())}
     found: dict[str, Standing] = {}
@@ -118,7 +118,7 @@ def _observed(outcome: RunOutcome, profile: Profile) -> dict[str, Standing]:
     return found
 
 
-def _with_cut_names(results: Observed, declared: Collection[str], observed: Mapping[str, Observed]) -> Observed:
+def with_cut_names(results: Observed, declared: Collection[str], observed: Mapping[str, Observed]) -> Observed:
     """Return a run's standings with the declared names that were cut: what all their candidates agree on, else absent."""
     everywhere = frozenset().union(*observed.values())
     added = {}
