@@ -19,6 +19,7 @@ pytestmark = [pytest.mark.cluster, pytest.mark.timeout(900)]
 
 SYSTEM, RUNS = "release-system", "release-runs"
 EXAMPLE = "targets-pass-unpatched"
+WHERE = ("-n", RUNS, "--service", f"{SYSTEM}/assay-operator")
 OPERATOR = f"system:serviceaccount:{SYSTEM}:assay-operator"
 
 
@@ -84,11 +85,66 @@ def test_its_events_and_its_logs_can_be_read(cluster: TestCluster, finished: dic
     field = f"involvedObject.name={name}"
     events = cluster.kubectl("get", "events", "-n", RUNS, "--field-selector", field, "-o", "json").stdout
     assert json.loads(events)["items"]
-    command = (sys.executable, "-m", "assay", "logs", name, run["name"], "-n", RUNS, "--operator-namespace", SYSTEM)
     done = subprocess.run(
-        command, env=cluster.environment | {"PYTHONPATH": str(ROOT / "operator")}, capture_output=True, check=True
+        (sys.executable, "-m", "assay", "logs", name, run["name"], *WHERE),
+        env=cluster.environment | {"PYTHONPATH": str(ROOT / "operator")},
+        capture_output=True,
+        check=True,
     )
     assert hashlib.sha256(done.stdout).hexdigest() == run["log"]["sha256"]
+
+
+def assay(cluster: TestCluster, *words: str) -> str:
+    """Run ``assay`` as a user of the cluster would."""
+    return program(cluster, sys.executable, "-m", "assay", *words)
+
+
+def test_the_verdict_is_explained_from_its_evidence(cluster: TestCluster, finished: dict[str, Any]) -> None:
+    name, run = finished["metadata"]["name"], finished["status"]["runs"][0]
+    said = json.loads(assay(cluster, "explain", name, *WHERE, "-o", "json"))
+    assert (said["verdict"], said["reason"]) == ("Invalid", "TargetTestsPassUnpatched")
+    assert said["message"] == finished["status"]["message"]
+    shown = assay(cluster, "explain", name, *WHERE)
+    assert "TargetTestsPassUnpatched" in shown
+    assert run["log"]["sha256"][:12] in shown
+
+
+def test_every_hash_in_status_is_that_of_the_stored_bytes(cluster: TestCluster, finished: dict[str, Any]) -> None:
+    status = finished["status"]
+    said = json.loads(assay(cluster, "verify", finished["metadata"]["name"], *WHERE, "-o", "json"))
+    assert {one["sha256"] for one in said} >= {run["log"]["sha256"] for run in status["runs"]}
+    assert [one["wrong"] for one in said] == [""] * (2 * len(status["runs"]) + 1)
+
+
+def test_a_run_does_not_differ_from_itself(cluster: TestCluster, finished: dict[str, Any]) -> None:
+    run = finished["status"]["runs"][0]["name"]
+    assert "no test differs" in assay(cluster, "diff", finished["metadata"]["name"], run, run, *WHERE)
+
+
+def test_stored_evidence_judged_by_its_own_profile_gives_its_own_verdict(
+    cluster: TestCluster, finished: dict[str, Any]
+) -> None:
+    (same,) = json.loads(assay(cluster, "regrade", finished["metadata"]["name"], *WHERE, "-o", "json"))
+    assert not same["changed"]
+    assert "unknown 'none'" in _refused(cluster, "regrade", "--profile", "none", *WHERE)
+
+
+def test_the_batch_is_counted_and_reported(cluster: TestCluster, finished: dict[str, Any], tmp_path: Path) -> None:
+    (row,) = json.loads(assay(cluster, "status", "-n", RUNS, "-o", "json"))
+    assert row == {"phase": "Complete", "verdict": "Invalid", "reason": "TargetTestsPassUnpatched", "tasks": 1}
+    page = tmp_path / "report.html"
+    assay(cluster, "report", "-n", RUNS, "--out", str(page))
+    assert f'id="tv-{finished["metadata"]["name"]}"' in page.read_text()
+    assert "must end in one of" in _refused(cluster, "report", "--out", "report.doc")
+
+
+def _refused(cluster: TestCluster, *words: str) -> str:
+    environment = cluster.environment | {"PYTHONPATH": str(ROOT / "operator")}
+    done = subprocess.run(
+        (sys.executable, "-m", "assay", *words), env=environment, text=True, capture_output=True, check=False
+    )
+    assert done.returncode == 2
+    return done.stderr
 
 
 def test_helm_test_finds_it_ready(cluster: TestCluster, release: str) -> None:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import sys
 
 import typer
 
 from assay.api import v1alpha1 as api
-from assay.kube.client import TASK_VALIDATIONS, ApiError, Client
+from assay.cli.stored import DEFAULT_NAMESPACE, DEFAULT_SERVICE, Namespace, Service, reader, told
 
 
 def register(app: typer.Typer) -> None:
@@ -20,35 +19,23 @@ def register(app: typer.Typer) -> None:
 def logs(
     name: str = typer.Argument(help="Name of the TaskValidation."),
     run: str = typer.Argument("", help="Run, for example unpatched-1; the last finished one if not given."),
-    namespace: str = typer.Option("assay-runs", "--namespace", "-n", help="Namespace of the object."),
+    namespace: Namespace = DEFAULT_NAMESPACE,
     results: bool = typer.Option(False, "--results", help="Print the run's results document in place of its log."),
-    operator_namespace: str = typer.Option("assay-system", help="Namespace of the operator's Service."),
-    service: str = typer.Option("assay-operator", help="Name of the operator's Service."),
+    service: Service = DEFAULT_SERVICE,
 ) -> None:
     """Print a run's complete log.
 
     Example: assay logs demo-valid patched-1
     """
-    try:
-        content = asyncio.run(_fetch(name, run, namespace, results, f"{operator_namespace}/{service}"))
-    except (ApiError, LookupError) as error:
-        typer.echo(f"assay logs: {error}", err=True)
-        raise typer.Exit(1) from error
+    with told("logs"):
+        content = asyncio.run(_fetched(name, run, results, namespace, service))
     sys.stdout.buffer.write(content)
 
 
-async def _fetch(name: str, run: str, namespace: str, results: bool, service: str) -> bytes:
-    client = await Client.connect()
-    try:
-        raw = await client.get(TASK_VALIDATIONS, namespace, name)
-        status = api.TaskValidationStatus.model_validate(raw.get("status") or {})
-        artifact = _artifact(status, run, results)
-        content = await client.service(*service.split("/"), port="http", path=f"artifacts/{artifact.sha256}")
-    finally:
-        await client.close()
-    if hashlib.sha256(content).hexdigest() != artifact.sha256:
-        raise LookupError(f"the operator sent other bytes than those of SHA-256 {artifact.sha256}")
-    return content
+async def _fetched(name: str, run: str, results: bool, namespace: str, service: str) -> bytes:
+    async with reader(namespace, service) as source:
+        status = (await source.validation(name)).status
+        return await source.artifact(_artifact(status, run, results))
 
 
 def _artifact(status: api.TaskValidationStatus, run: str, results: bool) -> api.Artifact:

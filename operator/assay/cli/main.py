@@ -5,7 +5,20 @@ from __future__ import annotations
 import typer
 
 from assay import __version__
-from assay.cli import deny_list, goproxy, logs, operator, parse_log, parsers, report
+from assay.cli import (
+    deny_list,
+    diff,
+    explain,
+    goproxy,
+    logs,
+    operator,
+    parse_log,
+    parsers,
+    regrade,
+    report,
+    status,
+    verify,
+)
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, help="Verdicts on coding tasks, by execution.")
 
@@ -18,7 +31,7 @@ def root(version: bool = typer.Option(False, "--version", help="Print the versio
         raise typer.Exit
 
 
-for module in (operator, goproxy, logs, report, parse_log, parsers, deny_list):
+for module in (operator, goproxy, status, explain, logs, diff, verify, regrade, report, parse_log, parsers, deny_list):
     module.register(app)
 
 

@@ -1,0 +1,90 @@
+"""What commands read of the cluster: objects, and the artifacts that their status names, checked by hash."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+from collections.abc import AsyncIterator
+from typing import Annotated, Any
+
+import typer
+
+from assay.api import v1alpha1 as api
+from assay.kube.client import TASK_VALIDATIONS, ApiError, Client, Kind
+
+Namespace = Annotated[str, typer.Option("--namespace", "-n", help="Namespace of the objects.")]
+Service = Annotated[str, typer.Option("--service", help="Namespace and name of the operator's Service.")]
+DEFAULT_NAMESPACE = "assay-runs"
+DEFAULT_SERVICE = "assay-system/assay-operator"
+
+
+class StoredError(Exception):
+    """An artifact is not what status says."""
+
+
+class Reader:
+    """Reads objects of one namespace and their artifacts, through the API server alone."""
+
+    def __init__(self, client: Client, namespace: str, service: str) -> None:
+        self._client = client
+        self._namespace = namespace
+        self._service = service
+
+    async def objects(self, kind: Kind = TASK_VALIDATIONS, selector: str = "") -> AsyncIterator[dict[str, Any]]:
+        """Iterate over all objects of a kind."""
+        async for page in self._client.pages(kind, self._namespace, selector=selector):
+            for raw in page:
+                yield raw
+
+    async def validation(self, name: str) -> api.TaskValidation:
+        """Return one TaskValidation."""
+        return api.TaskValidation.model_validate(await self._client.get(TASK_VALIDATIONS, self._namespace, name))
+
+    async def artifact(self, artifact: api.Artifact) -> bytes:
+        """Return an artifact's bytes; ``StoredError`` when they are others than status says."""
+        namespace, _, name = self._service.partition("/")
+        content = await self._client.service(namespace, name, port="http", path=f"artifacts/{artifact.sha256}")
+        digest = hashlib.sha256(content).hexdigest()
+        if digest != artifact.sha256 or len(content) != artifact.bytes:
+            raise StoredError(
+                f"status says SHA-256 {artifact.sha256} and {artifact.bytes} bytes,"
+                f" the store gave {digest} and {len(content)} bytes"
+            )
+        return content
+
+    async def results(self, run: api.RunStatus) -> dict[str, str]:
+        """Return a run's tests and their status words; empty for a run without results."""
+        if run.results is None:
+            return {}
+        said: dict[str, Any] = json.loads(await self.artifact(run.results))
+        return dict(said.get("results") or {})
+
+
+@contextlib.asynccontextmanager
+async def reader(namespace: str, service: str) -> AsyncIterator[Reader]:
+    """Open a reader for the cluster of the environment."""
+    client = await Client.connect()
+    try:
+        yield Reader(client, namespace, service)
+    finally:
+        await client.close()
+
+
+@contextlib.contextmanager
+def told(command: str) -> Any:
+    """Turn what can go wrong outside into one line and exit status 1."""
+    try:
+        yield
+    except (ApiError, StoredError, LookupError, OSError) as error:
+        typer.echo(f"assay {command}: {error}", err=True)
+        raise typer.Exit(1) from error
+
+
+def run_named(status: api.TaskValidationStatus, name: str) -> api.RunStatus:
+    """Return a run of a status; ``LookupError`` names those that there are."""
+    for run in status.runs:
+        if run.name == name:
+            return run
+    known = ", ".join(run.name for run in status.runs) or "none"
+    raise LookupError(f"no run {name!r}; there are: {known}")
