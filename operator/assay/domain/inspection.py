@@ -10,7 +10,6 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import PurePosixPath
 
 from assay.domain.gomodules import GoPolicy, owner_of
 from assay.domain.patches import HUNK, paths_of
@@ -20,6 +19,7 @@ MAX_LINES = 400
 MIN_SHARE = 0.3
 """A file that holds this share of the patch's distinctive lines, and at least two of them, is a copy of the solution."""
 MIN_HELD = 2
+_ENDING = re.compile(rb"(?<=[^/])\.[A-Za-z0-9]{1,10}\Z")
 _PLAIN = re.compile(rb"[\x20-\x7e\t]+")
 _CACHED_ZIP = re.compile(r".*/cache/download/(?P<module>.+)/@v/(?P<version>[^/]+)\.zip")
 _CACHED_TREE = re.compile(r".*/pkg/mod/(?P<module>.+)@(?P<version>v[^/]*)")
@@ -85,8 +85,8 @@ def distinctive_lines(patch: bytes) -> tuple[bytes, ...]:
 
 def endings_of(patch: bytes) -> tuple[str, ...]:
     """Return the endings of the names of the files that a patch touches, for example ``.go``."""
-    endings = {PurePosixPath(path.decode("utf-8", "replace")).suffix for path in paths_of(patch)}
-    return tuple(sorted(ending for ending in endings if re.fullmatch(r"\.[A-Za-z0-9]{1,10}", ending)))
+    found = (_ENDING.search(path) for path in paths_of(patch))
+    return tuple(sorted({match[0].decode("ascii") for match in found if match}))
 
 
 def inspection_of(text: str, lines: Sequence[bytes]) -> Inspection:
