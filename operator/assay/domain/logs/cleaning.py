@@ -9,7 +9,7 @@ _SEQUENCE = re.compile(r"\x1b(?:[@-Z\\-_]|\[[0-?]*+[ -/]*+[@-~])")
 _SGR = re.compile(r"\x1b\[[0-9;]*+m")
 _BARE_SGR = re.compile(r"\x1b\[[0-9;]*+m|\[\d{1,2}m")
 _NUMBER_M = re.compile(r"\[\d++m")
-_CONTROLS = re.compile(r"[\x01-\x09\x0b-\x1f]+")
+_CONTROLS = "".join(map(chr, (*range(0x01, 0x0A), *range(0x0B, 0x20))))
 
 
 def full(text: str) -> str:
@@ -19,7 +19,10 @@ def full(text: str) -> str:
 
 def lite(text: str) -> str:
     """Delete `[<digits>m` with or without its escape, then every character of U+0001 to U+001F but the line feed."""
-    return _CONTROLS.sub("", _NUMBER_M.sub("", text))
+    text = _NUMBER_M.sub("", text)
+    for control in _CONTROLS:
+        text = text.replace(control, "")
+    return text
 
 
 def sgr(text: str) -> str:
@@ -29,7 +32,7 @@ def sgr(text: str) -> str:
 
 def sgr_and_bare(text: str) -> str:
     """Delete colour sequences and what is left of them where the escape is missing: `[` one or two digits `m`."""
-    return _BARE_SGR.sub("", text)
+    return _BARE_SGR.sub("", text) if "[" in text else text
 
 
 def sgr_to_space(text: str) -> str:

@@ -2,20 +2,21 @@
 
 A dialect is an ordered list of rules; the first whose pattern fits a line decides it, even if it then writes nothing.
 Every pattern is matched from the start of the cleaned and trimmed line and must be linear: no two open-ended repeats
-may compete for the same characters (hence possessive repeats, and names that end where a run of blanks begins).
+may compete for the same characters (hence possessive repeats, and names that end where a run of blanks begins). Where
+all rules are patterns they are looked for together in whole blocks of lines (see `alternatives`), else line by line.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import cache
 
+from assay.domain.logs.alternatives import Alternatives
+from assay.domain.logs.entries import NAMED, Entries, Found, Keys
 from assay.domain.logs.lines import Split, Trim, lists_of_lines, trimmed
-from assay.domain.logs.statuses import Merge, Observed, put
+from assay.domain.logs.statuses import Merge, put
 
 Edit = Callable[[str], str]
-Found = re.Match[str] | Mapping[str, str | None]
-"""What a rule found in a line: the groups `name`, `void` and `word`, as far as it has them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,13 +25,13 @@ class Rule:
 
     `pattern` (or a function of the line) has a group `name` (and perhaps `void`: the name of a broken line that holds
     none). `status` is the status itself, or a map from the group `word` to it (a word that is not in the map writes
-    nothing), or a function of the match. `clean` is applied to the line for this rule alone. `label` makes the line a
+    nothing), or a function of that group. `clean` is applied to the line for this rule alone. `label` makes the line a
     heading: its name is the label of what follows and nothing is written. `heads` (a character class, without brackets)
     and `clue` say how a fitting line begins and what it contains; they only save time.
     """
 
     pattern: re.Pattern[str] | Callable[[str], Found | None]
-    status: str | Mapping[str, str] | Callable[[Found], str | None] = ""
+    status: str | Mapping[str, str] | Callable[[str], str | None] = ""
     edits: tuple[Edit, ...] = ()
     merge: Merge = put
     heads: str = ""
@@ -42,7 +43,7 @@ class Rule:
 
 def rule(  # noqa: PLR0913 - the fields of a rule
     pattern: str | Callable[[str], Found | None],
-    status: str | Mapping[str, str] | Callable[[Found], str | None] = "",
+    status: str | Mapping[str, str] | Callable[[str], str | None] = "",
     *edits: Edit,
     merge: Merge = put,
     heads: str = "",
@@ -88,12 +89,15 @@ class Marked:
 
     def results_of(self, text: str) -> dict[str, str]:
         """Names and statuses of the marked lines."""
-        reader = _Reader(self)
-        for lines in lists_of_lines(text, self.split, self.clean):
-            reader.read(self._candidates(lines))
+        entries = Entries(joiner=self.joiner, label=self.no_label)
+        blocks = map(self._candidates, lists_of_lines(text, self.split, self.clean))
+        if all(isinstance(item.pattern, re.Pattern) and item.clean is None for item in self.rules):
+            _read_together(self.rules, blocks, entries)
+        else:
+            _read_one_by_one(self.rules, blocks, entries)
         for grammar in self.after:
-            grammar(text, reader.results)
-        return reader.results
+            grammar(text, entries.results)
+        return entries.results
 
     def _candidates(self, lines: list[str]) -> list[str]:
         if len(self.clues) == 1:
@@ -108,6 +112,23 @@ class Marked:
         for text in self.ignore:
             lines = [line for line in lines if text not in line]
         return lines
+
+
+def _read_together(rules: tuple[Rule, ...], blocks: Iterable[list[str]], entries: Entries) -> None:
+    patterns = [item.pattern for item in rules if isinstance(item.pattern, re.Pattern)]
+    search = _alternatives(tuple(patterns))
+    writers = {
+        end: entries.writer(item, Keys.numbered(pattern, first))
+        for item, pattern, first, end in zip(rules, patterns, search.starts, search.ends, strict=True)
+    }
+    for lines in blocks:
+        for found in search.found_in("\n".join(("", *lines, ""))):
+            writers[found.lastindex or 0](found)
+
+
+@cache
+def _alternatives(patterns: tuple[re.Pattern[str], ...]) -> Alternatives:
+    return Alternatives(patterns)
 
 
 Step = tuple[Callable[[str], Found | None], Callable[[Found], None], str]
@@ -130,18 +151,11 @@ class _StepsByHead(dict[str, list[Step]]):
         return steps
 
 
-class _Reader:
-    """The state of one reading: the results so far and what the current label puts before names."""
-
-    def __init__(self, grammar: Marked) -> None:
-        self.results = Observed()
-        self._joiner = grammar.joiner
-        self._prefix = "" if grammar.no_label is None else grammar.no_label + grammar.joiner
-        steps = [(_finder(item), self._writer(item), item.clue) for item in grammar.rules]
-        self._steps = _StepsByHead(grammar.rules, steps)
-
-    def read(self, lines: list[str]) -> None:
-        steps_by_head = self._steps
+def _read_one_by_one(rules: tuple[Rule, ...], blocks: Iterable[list[str]], entries: Entries) -> None:
+    steps_by_head = _StepsByHead(
+        rules, [(_finder(item), entries.writer(item, _keys(item)), item.clue) for item in rules]
+    )
+    for lines in blocks:
         for line in lines:
             for find, write, clue in steps_by_head[line[:1]]:
                 if clue in line:
@@ -150,58 +164,6 @@ class _Reader:
                         write(found)
                         break
 
-    def _writer(self, item: Rule) -> Callable[[Found], None]:
-        if item.label:
-            return self._relabel
-        if self._joiner:
-            return self._labelled_writer(item)
-        return _plain_writer(item, self.results)
-
-    def _relabel(self, found: Found) -> None:
-        self._prefix = _name(found) + self._joiner
-
-    def _labelled_writer(self, item: Rule) -> Callable[[Found], None]:
-        edits, merge, results = item.edits, item.merge, self.results
-
-        def write(found: Found) -> None:
-            status = _status(item, found)
-            if status is not None:
-                name = _name(found)
-                for edit in edits:
-                    name = edit(name)
-                merge(results, self._prefix + name, status)
-
-        return write
-
-
-def _plain_writer(item: Rule, results: dict[str, str]) -> Callable[[Found], None]:
-    """Enter a name without label; written out for speed, since it runs for every test in a log."""
-    edits, empty, merge = item.edits, item.empty, item.merge
-    overwrites, fixed = merge is put, item.status if isinstance(item.status, str) else None
-    words = item.status.get if isinstance(item.status, Mapping) else None
-    decide = item.status if callable(item.status) else None
-    finder = item.pattern
-    name_group: str | int = finder.groupindex["name"] if isinstance(finder, re.Pattern) else "name"
-    word_group: str | int = finder.groupindex.get("word", 0) if isinstance(finder, re.Pattern) else "word"
-
-    def write(found: Any) -> None:
-        name = found[name_group]
-        if name is None:
-            name = found["void"] or ""
-        status = (
-            fixed if fixed is not None else words(found[word_group]) if words else decide(found) if decide else None
-        )
-        if status is None:
-            return
-        for edit in edits:
-            name = edit(name)
-        if overwrites and (name or empty):
-            results[name] = status
-        elif name or empty:
-            merge(results, name, status)
-
-    return write
-
 
 def _finder(item: Rule) -> Callable[[str], Found | None]:
     find = item.pattern.match if isinstance(item.pattern, re.Pattern) else item.pattern
@@ -209,12 +171,5 @@ def _finder(item: Rule) -> Callable[[str], Found | None]:
     return (lambda line: find(clean(line))) if clean else find
 
 
-def _name(found: Found) -> str:
-    name = found["name"]
-    return name if name is not None else found["void"] or ""
-
-
-def _status(item: Rule, found: Found) -> str | None:
-    if isinstance(item.status, str):
-        return item.status
-    return item.status(found) if callable(item.status) else item.status.get(found["word"] or "")
+def _keys(item: Rule) -> Keys:
+    return Keys.numbered(item.pattern, 0) if isinstance(item.pattern, re.Pattern) else NAMED

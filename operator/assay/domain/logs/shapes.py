@@ -20,14 +20,21 @@ NO_INNER_PAREN = r"(?>(?:.*\)(?=[^)]+\)$))?)"
 """As much of a name as must precede a tail `(…)` at the line's end: all up to the last but one closing parenthesis."""
 
 
-def between(head: str, tail: str, void: Void = Void.NOTHING, *, inside: str = r"\S.*?") -> str:
+WORDS = r"\S++(?:\s++\S++)*?"
+"""As few words as possible, with the blanks between them; much faster than as few characters as possible."""
+
+
+def between(head: str, tail: str, void: Void = Void.NOTHING, *, inside: str = WORDS) -> str:
     """A pattern: head, blanks, the shortest name, blanks, tail. The parts are pattern sources; tail brings no blanks."""
-    return rf"{head}(?:\s++(?=\S)(?P<name>{inside})(?<!\s)|{void.value})\s++{tail}"
+    return rf"{head}(?:\s++(?=\S)(?P<name>{inside})|{void.value})\s++{tail}"
+
+
+_AFTER_PARENS = NO_INNER_PAREN + r"[^)\s]*+(?:\s++[^)\s]++)*?(?<!\s)"
 
 
 def before_paren(head: str, tail: str = "", void: Void = Void.NOTHING) -> str:
     """A pattern: head, blanks, the shortest name, blanks, tail and a last `(…)` without inner closing parenthesis."""
-    return r"(?=.*+(?<=[^)]\)))" + between(head, rf"{tail}\([^)]++\)$", void, inside=NO_INNER_PAREN + r"[^)]*?")
+    return between(rf"{head}(?=.*+(?<=[^)]\)))", rf"{tail}\([^)]++\)$", void, inside=_AFTER_PARENS)
 
 
 ENDS_IN_PAREN = r"(?=.*+(?<=\)))"

@@ -32,17 +32,12 @@ class Reading(StrEnum):
     EVERYTHING = "Running, [ERROR] and Tests run: lines, then testcase tags, then builds, then announced classes"
 
 
-def number(digits: str) -> int:
-    """The value of decimal digits; raises `UnreadableError` where they have none or are too many."""
-    try:
-        return int(digits)
-    except ValueError as error:
-        raise UnreadableError(f"not a number that can be read: {digits[:40]!r}") from error
-
-
 def counts_in(found: re.Match[str]) -> tuple[int, int, int, int]:
     """Run, failures, errors, skipped of a line of counts."""
-    run, failures, errors, skipped = map(number, found.groups())
+    try:
+        run, failures, errors, skipped = map(int, found.groups())
+    except ValueError as error:
+        raise UnreadableError(f"a count is no number that can be read: {found[0][:80]!r}") from error
     return run, failures, errors, skipped
 
 

@@ -4,9 +4,10 @@ import re
 
 from assay.domain.logs.cleaning import sgr, sgr_and_bare, sgr_to_space
 from assay.domain.logs.dialect import Reader, alias, dialect
+from assay.domain.logs.entries import Found
 from assay.domain.logs.hspec import Hspec
 from assay.domain.logs.lines import Split, Trim
-from assay.domain.logs.marked import Found, Rule, rule
+from assay.domain.logs.marked import Rule, rule
 from assay.domain.logs.outlines import scala_headings
 from assay.domain.logs.shapes import ENDS_IN_PAREN, Void, before_paren, between
 from assay.domain.logs.statuses import ERROR, FAILED, PASSED, SKIPPED, keep, put_unless_passed, rank
@@ -132,7 +133,7 @@ ROWS = (
     marked(
         "parse_log_ocaml",
         "ocaml",
-        rule(_alcotest, lambda found: _ALCOTEST.get(found["word"] or "", ERROR), merge=put_unless_passed, heads=r"\["),
+        rule(_alcotest, lambda word: _ALCOTEST.get(word, ERROR), merge=put_unless_passed, heads=r"\["),
         split=Split.UNIVERSAL,
     ),
     marked(
@@ -140,7 +141,7 @@ ROWS = (
         "ocaml",
         rule(
             r"\[(?P<word>[A-Za-z][A-Za-z0-9_-]*+)\]\s++(?P<name>.+)",
-            lambda found: _TAGS.get((found["word"] or "").lower()),
+            lambda word: _TAGS.get(word.lower()),
             _with_single_blanks,
             merge=rank,
             heads=r"\[",

@@ -12,10 +12,11 @@ from assay.domain.logs.durations import (
     without_paren_int,
     without_paren_ms,
 )
+from assay.domain.logs.entries import Found
 from assay.domain.logs.events import DartEvents
 from assay.domain.logs.failure_lists import FailureLists, browser_failures, mocha_failures
 from assay.domain.logs.lines import Split, Trim
-from assay.domain.logs.marked import Found, rule
+from assay.domain.logs.marked import rule
 from assay.domain.logs.outlines import jest_runs, karma_tree, tap_braces
 from assay.domain.logs.statuses import ERROR, FAILED, PASSED, SKIPPED, keep
 from assay.domain.logs.table.rows import marked

@@ -2,8 +2,9 @@
 
 from assay.domain.logs.dialect import alias, dialect
 from assay.domain.logs.durations import without_paren_sec
+from assay.domain.logs.entries import Found
 from assay.domain.logs.lines import Split
-from assay.domain.logs.marked import Found, rule
+from assay.domain.logs.marked import rule
 from assay.domain.logs.shapes import Void, between
 from assay.domain.logs.statuses import ERROR, FAILED, PASSED, SKIPPED, keep
 from assay.domain.logs.surefire import COUNTS, Reading, Surefire, counts_in

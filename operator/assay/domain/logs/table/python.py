@@ -5,8 +5,9 @@ import re
 from assay.domain.logs.cleaning import lite
 from assay.domain.logs.dialect import Reader, alias, dialect
 from assay.domain.logs.dotted import django, sympy
+from assay.domain.logs.entries import Found
 from assay.domain.logs.lines import Split
-from assay.domain.logs.marked import Found, rule
+from assay.domain.logs.marked import rule
 from assay.domain.logs.statuses import XFAIL
 from assay.domain.logs.summary import WORDS, Summary, Verbose, with_short_option_path
 from assay.domain.logs.table.rows import marked

@@ -8,8 +8,9 @@ from assay.domain.logs.cleaning import sgr
 from assay.domain.logs.counts import CountTable
 from assay.domain.logs.dialect import Reader, alias, dialect
 from assay.domain.logs.durations import without_bracket, without_lettered_bracket, without_php_columns
+from assay.domain.logs.entries import Found
 from assay.domain.logs.lines import Split, Trim
-from assay.domain.logs.marked import Found, rule
+from assay.domain.logs.marked import rule
 from assay.domain.logs.shapes import ENDS_IN_PAREN, Void, before_paren, between
 from assay.domain.logs.statuses import ERROR, FAILED, PASSED, SKIPPED, keep, severity
 from assay.domain.logs.subjects import r_checks, testthat_failures
@@ -117,7 +118,7 @@ ROWS = (
     marked(
         "parse_log_cucumber",
         "ruby",
-        rule(r"(?P<name>.+) (?:(?P<word>\.++F)|\.\.)", lambda found: FAILED if found["word"] else PASSED),
+        rule(r"(?P<name>.+) (?:(?P<word>\.++F)|\.\.)", lambda word: FAILED if word else PASSED),
         clues=(" .",),
     ),
     marked(

@@ -6,8 +6,9 @@ from assay.domain.logs.dialect import Reader, dialect
 from assay.domain.logs.doctest_report import DoctestReport
 from assay.domain.logs.dotted import judged_lines
 from assay.domain.logs.durations import without_paren_int
+from assay.domain.logs.entries import Found
 from assay.domain.logs.lines import Split, Trim
-from assay.domain.logs.marked import Found, rule
+from assay.domain.logs.marked import rule
 from assay.domain.logs.shapes import ENDS_IN_BRACKET, ENDS_IN_PAREN, Void, between
 from assay.domain.logs.statuses import FAILED, PASSED, SKIPPED, keep, put_unless_passed
 from assay.domain.logs.table.rows import marked
@@ -21,8 +22,8 @@ def _without_file(name: str) -> str:
     return name[: found.start()] if found else name
 
 
-def _ctest_status(found: Found) -> str:
-    return {"passed": PASSED, "skipped": SKIPPED}.get((found["word"] or "").lower(), FAILED)
+def _ctest_status(word: str) -> str:
+    return {"passed": PASSED, "skipped": SKIPPED}.get(word.lower(), FAILED)
 
 
 _GOOGLE_MARK = re.compile(r"\[\s*+(OK|FAILED)\s*+\]\s")

@@ -1,0 +1,108 @@
+"""Entering into results what rules find in lines: the name, its label, its status and how it joins what is known.
+
+The writers run once a test in a log and are written out for speed.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, Protocol, Self
+
+from assay.domain.logs.statuses import Merge, Observed, keep, put
+
+Found = re.Match[str] | Mapping[str, str | None]
+"""What a rule found in a line: the groups `name`, `void` and `word`, as far as it has them."""
+
+
+class Keys(NamedTuple):
+    """Where a rule's finding holds the name, the name of a broken line (None: nowhere) and the word."""
+
+    name: str | int
+    void: str | int | None
+    word: str | int
+
+    @classmethod
+    def numbered(cls, pattern: re.Pattern[str], first: int) -> Self:
+        """The groups' numbers where `first` groups come before the pattern's own; numbers are faster than names."""
+        number = {group: first + own for group, own in pattern.groupindex.items()}
+        return cls(number["name"], number.get("void"), number.get("word", 0))
+
+
+NAMED = Keys("name", None, "word")
+"""The keys of a mapping that a function found."""
+
+
+class Entry(Protocol):
+    """What of a rule decides how its findings are entered (see `marked.Rule`)."""
+
+    @property
+    def status(self) -> str | Mapping[str, str] | Callable[[str], str | None]:
+        """The status, or how it follows from the word."""
+
+    @property
+    def edits(self) -> tuple[Callable[[str], str], ...]:
+        """Changes of the name, in order."""
+
+    @property
+    def merge(self) -> Merge:
+        """How an observation joins what is known."""
+
+    @property
+    def empty(self) -> bool:
+        """Whether the empty name is one."""
+
+    @property
+    def label(self) -> bool:
+        """Whether the name is the label of what follows."""
+
+
+class Entries:
+    """Results in the making, and the label that stands before names."""
+
+    def __init__(self, *, joiner: str, label: str | None) -> None:
+        self.results = Observed()
+        self._joiner = joiner
+        self._prefix = "" if label is None else label + joiner
+
+    def writer(self, rule: Entry, keys: Keys) -> Callable[[Found], None]:
+        """The function that enters what the rule found."""
+        if rule.label:
+            return lambda found: self._relabel(found, keys)
+        return self._writer(rule, keys)
+
+    def _relabel(self, found: Any, keys: Keys) -> None:
+        self._prefix = (found[keys.name] or "") + self._joiner
+
+    def _writer(self, rule: Entry, keys: Keys) -> Callable[[Found], None]:
+        name_key, void_key, word_key = keys
+        results, edits, merge = self.results, rule.edits, rule.merge
+        enter, overwrites, is_plain = results.enter, merge is put, merge in (put, keep)
+        fixed = rule.status if isinstance(rule.status, str) else None
+        words = rule.status.get if isinstance(rule.status, Mapping) else None
+        decide = rule.status if callable(rule.status) else None
+        is_labelled, empty = bool(self._joiner), rule.empty
+
+        def write(found: Any) -> None:
+            status = fixed
+            if words is not None:
+                status = words(found[word_key])
+            elif decide is not None:
+                status = decide(found[word_key] or "")
+            if status is None:
+                return
+            name = found[name_key]
+            if name is None:
+                name = found[void_key] or ""
+            for edit in edits:
+                name = edit(name)
+            if is_labelled:
+                name = self._prefix + name
+            elif not name and not empty:
+                return
+            if is_plain:
+                known = enter(name, status)
+                if known is not status:
+                    results.again(name, status, overwrites=overwrites)
+            else:
+                merge(results, name, status)
+
+        return write
