@@ -10,15 +10,22 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
 from pathlib import Path
+
+from demo_report import AS_EXPECTED, report, step_rows, verdict_row
 
 ROOT = Path(__file__).parents[1]
 CLUSTER = (sys.executable, str(ROOT / "dev" / "cluster" / "cluster.py"))
 NAME = "demo"
 NAMESPACE = "assay-runs"
-EXPECTED = "examples.assay.dev/expected"
 LIMIT_SECONDS = 1500
+STEPS: list[tuple[str, float]] = []
+
+
+def step(name: str, message: str) -> None:
+    """Note the end of a step for the report, and print it."""
+    STEPS.append((name, time.monotonic()))
+    say(message)
 
 
 def say(message: str) -> None:
@@ -82,43 +89,17 @@ def wait(env: dict[str, str]) -> list[dict[str, object]]:
         time.sleep(2)
 
 
-def row(item: dict) -> tuple[str, ...]:  # type: ignore[type-arg]
-    """One line of the table: name, verdict, reason, expected, counts."""
-    status, tests = item.get("status", {}), item.get("status", {}).get("tests", {})
-    counts = [str(tests.get(kind, {}).get("count", "")) for kind in ("failToPass", "passToPass", "flaky", "excluded")]
-    expected = item["metadata"]["annotations"][EXPECTED]
-    verdict, reason = status.get("verdict", "-"), status.get("reason", "-")
-    said = verdict if verdict == "Valid" else f"{verdict}/{reason}"
-    return (
-        item["metadata"]["name"],
-        verdict,
-        reason,
-        *counts,
-        "as expected" if said == expected else f"EXPECTED {expected}",
-    )
-
-
-def table(rows: Sequence[Sequence[str]]) -> str:
-    """Lines with aligned columns."""
-    head = ("NAME", "VERDICT", "REASON", "F2P", "P2P", "FLAKY", "EXCLUDED", "")
-    widths = [max(len(line[column]) for line in (head, *rows)) for column in range(len(head))]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-        for line in (head, *rows)
-    )
-
-
 def main() -> int:
     """Run the demo; 0 when every verdict is the expected one."""
     run(*CLUSTER, "up", "--name", NAME, "--with-parent", str(os.getpid()))
     try:
         env = environment()
-        say("the cluster is ready")
+        step("cluster", "the cluster is ready")
         run(sys.executable, "examples/build.py", "images", env=env)
         run(sys.executable, "examples/build.py", "push", "--registry", env["ASSAY_REGISTRY"], env=env)
-        say("the examples' images are pushed")
+        step("images of the examples", "the examples' images are pushed")
         install(env)
-        say("Assay runs in the cluster")
+        step("image and installation of Assay", "Assay runs in the cluster")
         with tempfile.TemporaryDirectory() as folder:
             manifests = (
                 sys.executable,
@@ -131,11 +112,12 @@ def main() -> int:
             )
             run(*manifests, env=env)
             run("kubectl", "apply", "--server-side", "-n", NAMESPACE, "-f", folder, env=env)
-        say("all tasks are applied by one kubectl apply")
-        rows = [row(item) for item in wait(env)]
-        print(table(rows), flush=True)
-        wrong = [line for line in rows if line[-1] != "as expected"]
-        say(f"{len(rows) - len(wrong)} of {len(rows)} verdicts are as expected")
+        step("kubectl apply", "all tasks are applied by one kubectl apply")
+        found = wait(env)
+        step("runs and verdicts", "the tasks have run")
+        print(report(found, step_rows(STEPS, STARTED)), flush=True)
+        wrong = [item for item in found if verdict_row(item)[-1] != AS_EXPECTED]
+        say(f"{len(found) - len(wrong)} of {len(found)} verdicts are as expected")
         return 1 if wrong else 0
     finally:
         run(*CLUSTER, "down", "--name", NAME)
