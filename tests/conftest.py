@@ -44,13 +44,14 @@ def golden(request: pytest.FixtureRequest) -> Golden:
 
 @dataclass(frozen=True)
 class TestCluster:
-    """A running cluster and how to talk to it."""
+    """A running cluster and how to talk to it; ``host`` is the address of this machine as its pods see it."""
 
     __test__ = False
 
     name: str
     kubeconfig: Path
     registry: str
+    host: str
     bin: Path
 
     @property
@@ -96,6 +97,7 @@ def start_cluster(name: str, *options: str) -> TestCluster:
         name=name,
         kubeconfig=Path(said["KUBECONFIG"].strip("'")),
         registry=said.get("ASSAY_REGISTRY", ""),
+        host=said.get("ASSAY_HOST", ""),
         bin=Path(_cluster("bin").strip()),
     )
 
@@ -105,12 +107,17 @@ def stop_cluster(cluster: TestCluster) -> None:
     _cluster("down", "--name", cluster.name)
 
 
+def install_crds(cluster: TestCluster) -> None:
+    """Bring Assay's resource types into a cluster."""
+    cluster.kubectl("apply", "--server-side", "-f", str(ROOT / "crds"))
+    cluster.kubectl("wait", "--for=condition=Established", "crd/taskvalidations.assay.dev", "--timeout=30s")
+
+
 @pytest.fixture(scope="session")
 def api_cluster() -> Iterator[TestCluster]:
     """A real API server, controller manager and scheduler with simulated nodes, and Assay's CRDs."""
     cluster = start_cluster(f"test-api-{os.getpid()}", "--profile", "simulated")
-    cluster.kubectl("apply", "--server-side", "-f", str(ROOT / "crds"))
-    cluster.kubectl("wait", "--for=condition=Established", "crd/taskvalidations.assay.dev", "--timeout=30s")
+    install_crds(cluster)
     yield cluster
     stop_cluster(cluster)
 
@@ -119,7 +126,6 @@ def api_cluster() -> Iterator[TestCluster]:
 def cluster() -> Iterator[TestCluster]:
     """A real node: kubelet, containerd, enforced NetworkPolicies, registry, and Assay's CRDs."""
     cluster = start_cluster(f"test-node-{os.getpid()}", "--profile", "node")
-    cluster.kubectl("apply", "--server-side", "-f", str(ROOT / "crds"))
-    cluster.kubectl("wait", "--for=condition=Established", "crd/taskvalidations.assay.dev", "--timeout=30s")
+    install_crds(cluster)
     yield cluster
     stop_cluster(cluster)
