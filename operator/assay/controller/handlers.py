@@ -12,6 +12,7 @@ from typing import Any
 import kopf
 
 from assay.api.v1alpha1 import GROUP, VERSION
+from assay.controller.frame import NoDifferences, NoProgress
 from assay.domain.manifests import LABEL_MANAGED, MANAGED_BY
 from assay.kube.client import SERVICE_ACCOUNT
 
@@ -53,8 +54,10 @@ def pod_login() -> kopf.ConnectionInfo:
 
 
 def frame_settings() -> kopf.OperatorSettings:
-    """Return kopf's settings: no events of its own, no scanning, pages, and server-side selection of pods."""
+    """Return kopf's settings: no events, no memory of objects, no scanning, pages, server-side selection of pods."""
     settings = kopf.OperatorSettings()
+    settings.persistence.diffbase_storage = NoDifferences()
+    settings.persistence.progress_storage = NoProgress()
     settings.posting.enabled = False
     settings.scanning.disabled = True
     settings.peering.standalone = True

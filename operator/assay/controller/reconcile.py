@@ -35,12 +35,14 @@ from assay.kube.client import PODS, TASK_VALIDATIONS, ApiError, Client
 from assay.kube.evidence import read_evidence
 from assay.kube.pods import ensure_pod, ensure_secrets
 from assay.store.artifacts import ArtifactLostError, Store
-from assay.witness.record import RecordFault
+from assay.witness.record import Record, RecordFault
 
 log = logging.getLogger(__name__)
 
 READERS = 8
 MAX_TURNS = 10
+IDLE_MEMORIES = 300
+"""Objects held at once before those without a pod are read again when their turn comes: a task may have megabytes."""
 
 
 class NotReadyError(Exception):
@@ -104,6 +106,7 @@ class Reconciler:
             self._withdraw(uid)
         for run, attempt in decision.create:
             await self._create(view, memory, run, attempt)
+        self._release_idle(uid, memory)
         if decision.wake_at:
             self._queue.add_at(uid, time.monotonic() + max(0.0, decision.wake_at - time.time()) + 0.1)
 
@@ -180,11 +183,7 @@ class Reconciler:
                 if fault:
                     self._lose(view, memory, attempt, fault.kind, fault.message)
                     return
-                merged = memory.profile.text == "merged"
-                outcome = await asyncio.to_thread(
-                    outcome_of, attempt.run, pod.attempt, memory.task, record, attempt.state, merged=merged
-                )
-                stored = await self._put(record.merged)
+                outcome, stored = await asyncio.to_thread(self._digest, memory, attempt, record)
         except RecordFault as broken:
             fault = fault_without_record(attempt.state, str(broken))
             self._lose(view, memory, attempt, fault.kind, fault.message)
@@ -201,6 +200,12 @@ class Reconciler:
         memory.platform = memory.platform or platform_of(record)
         await self._keep(view, memory, attempt, replace(outcome, log=stored))
         metrics.LOG_BYTES.inc(len(record.merged))
+
+    def _digest(self, memory: Memory, attempt: Attempt, record: Record) -> tuple[RunOutcome, Artifact]:
+        """Parse and store a run's log: one trip to a thread, which costs more than either for a usual log."""
+        merged = memory.profile.text == "merged"
+        outcome = outcome_of(attempt.run, attempt.pod.attempt, memory.task, record, attempt.state, merged=merged)
+        return outcome, self._store.put(record.merged)
 
     async def _take_fact(self, memory: Memory, attempt: Attempt) -> None:
         assert isinstance(attempt.state.kind, OutcomeKind)
@@ -338,6 +343,12 @@ class Reconciler:
         waiting = self._slots.next()
         if waiting:
             self._queue.add(waiting)
+
+    def _release_idle(self, uid: str, memory: Memory) -> None:
+        """Drop what can be read again of an object that has only begun to wait, when many are held."""
+        begun = memory.outcomes or memory.faults or self._cache.pods_of(uid)
+        if not begun and len(self._memories) > IDLE_MEMORIES:
+            del self._memories[uid]
 
     def _forget(self, uid: str) -> None:
         self._memories.pop(uid, None)

@@ -1,0 +1,86 @@
+"""Objects that wait for a place for a pod: they are told so, and do not fill the operator's memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.controller import reconcile
+from assay.controller.cache import Cache
+from assay.controller.events import Recorder
+from assay.controller.queue import WorkQueue
+from assay.controller.reconcile import Reconciler
+from assay.controller.slots import Slots
+from assay.domain.manifests import RunSettings
+from assay.kube.client import Kind
+from assay.store.artifacts import Store
+from builders import make_manifest
+
+
+class Server:
+    """An API server that knows TaskValidations alone, as far as the reconciler asks."""
+
+    def __init__(self, count: int) -> None:
+        names = [f"task-{number}" for number in range(count)]
+        self.objects = {name: make_manifest(name) for name in names}
+        for version, (name, manifest) in enumerate(self.objects.items(), 1):
+            manifest["metadata"] |= {"uid": f"uid-{name}", "generation": 1, "resourceVersion": str(version)}
+        self.asked = 0
+
+    async def get(self, _kind: Kind, _namespace: str, name: str) -> Mapping[str, Any]:
+        self.asked += 1
+        return self.objects[name]
+
+    async def patch_status(
+        self, _kind: Kind, _namespace: str, name: str, patch: Mapping[str, Any]
+    ) -> Mapping[str, Any]:
+        self.objects[name]["status"] = patch["status"]
+        return self.objects[name]
+
+
+def reconciler_of(server: Server, store: Path) -> Reconciler:
+    cache, queue = Cache(), WorkQueue[str]()
+    for manifest in server.objects.values():
+        cache.see_object(manifest)
+    made = Reconciler(
+        client=server,
+        cache=cache,
+        queue=queue,
+        slots=Slots(0),
+        store=Store(f"file://{store}"),
+        recorder=Recorder(server),
+        template={},
+        script=b"",
+        infra_retries=3,
+    )
+    made.run_settings = RunSettings(witness_image="witness", targets=("127.0.0.1:1",))
+    return made
+
+
+async def test_many_waiting_objects_are_accepted_and_only_a_few_of_them_are_held(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reconcile, "IDLE_MEMORIES", 3)
+    server = Server(10)
+    reconciler = reconciler_of(server, tmp_path)
+    for manifest in server.objects.values():
+        await reconciler.reconcile(manifest["metadata"]["uid"])
+    accepted = [condition for made in server.objects.values() for condition in made["status"]["conditions"]]
+    assert sum(condition["type"] == "Accepted" and condition["status"] == "True" for condition in accepted) == 10
+    assert len(reconciler._memories) == 3
+
+
+async def test_a_waiting_object_that_is_no_longer_held_is_read_again_and_its_status_not_written_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reconcile, "IDLE_MEMORIES", 0)
+    server = Server(1)
+    reconciler = reconciler_of(server, tmp_path)
+    await reconciler.reconcile("uid-task-0")
+    status = server.objects["task-0"]["status"]
+    await reconciler.reconcile("uid-task-0")
+    assert server.asked == 2
+    assert server.objects["task-0"]["status"] is status
