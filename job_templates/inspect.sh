@@ -3,8 +3,8 @@
 # run.sh runs this in place of the test commands, in the work tree, offline, with no patch applied.  Needs git, find,
 # grep, sort, uniq, head and xargs; what is missing is told, never passed over.  One fact a line: a word, a tab, the rest.
 #
-# Beside it, in ASSAY_INSPECT: lines (distinctive added lines of the reference patch, one a line; may be empty) and
-# endings (of the names of the files that it touches, one a line, for example .go).
+# Beside it, in ASSAY_INSPECT, in chunks: lines.* (distinctive added lines of the reference patch, one a line; may be empty) and
+# endings.* (of the names of the files that it touches, one a line, for example .go).
 
 inspect_in=${ASSAY_INSPECT:-/assay/in/inspect}
 inspect_root=${ASSAY_INSPECT_ROOT:-/}
@@ -61,13 +61,14 @@ inspect_history() {
 
 # Files elsewhere in the image, and untracked ones in the work tree, that hold added lines of the reference patch.
 inspect_copies() {
-	grep . "$inspect_in/lines" >"$scratch/lines" || return 0
+	cat "$inspect_in"/lines.* 2>/dev/null | grep . >"$scratch/lines" || return 0
 	plain_git ls-files -z | xargs -0 grep -ohF -f "$scratch/lines" -- 2>/dev/null | sort -u | tell treeline
+	cat "$inspect_in"/endings.* >"$scratch/endings" 2>/dev/null
 	set --
 	while IFS= read -r ending; do
 		[ $# -eq 0 ] || set -- "$@" -o
 		set -- "$@" -name "*$ending"
-	done <"$inspect_in/endings"
+	done <"$scratch/endings"
 	[ $# -gt 0 ] || return 0
 	{
 		find "$inspect_root" -xdev \( -path "$top" -o -path /proc -o -path /sys -o -path /assay \) -prune -o \

@@ -65,8 +65,8 @@ class Image:
         inputs = self.root.parent / "inputs"
         inputs.mkdir(exist_ok=True)
         lines = distinctive_lines(PATCH)
-        (inputs / "lines").write_bytes(b"".join(line + b"\n" for line in lines))
-        (inputs / "endings").write_text("".join(f"{ending}\n" for ending in endings_of(PATCH)))
+        (inputs / "lines.001").write_bytes(b"".join(line + b"\n" for line in lines))
+        (inputs / "endings.001").write_text("".join(f"{ending}\n" for ending in endings_of(PATCH)))
         environment = os.environ | {"ASSAY_INSPECT": str(inputs), "ASSAY_INSPECT_ROOT": str(self.root)}
         done = subprocess.run([*shell, str(SCRIPT)], cwd=self.tree, env=environment, capture_output=True, check=True)
         return inspection_of(done.stdout.decode(), lines)

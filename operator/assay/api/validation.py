@@ -66,7 +66,7 @@ class TaskValidationSpec(Resource):
             "taskFrom",
             "FieldValueForbidden",
         ),
-        *(immutable(name) for name in ("runs", "profile", "network", "checks", "timeouts", "resources")),
+        *(immutable(name) for name in ("runs", "profile", "network", "checks", "scrub", "timeouts", "resources")),
         *(immutable(name, optional=True) for name in ("task", "taskFrom", "statementReview", "split", "provenance")),
     )
 
@@ -80,6 +80,10 @@ class TaskValidationSpec(Resource):
         default="Offline", description="Network of the runs; validation is always offline."
     )
     checks: Annotated[tuple[Check, ...], Field(max_length=8)] = Field(default=(), description="Extra admission checks.")
+    scrub: bool = Field(
+        default=False,
+        description="True: what FutureHistory finds in git is recorded and condemns nothing, since a sandbox starts without history.",
+    )
     timeouts: Timeouts = Field(default=Timeouts(), description="Deadlines, one a stage.")
     resources: Resources = Field(default=Resources(), description="Resources of the task's container.")
     statement_review: StatementReview | None = Field(default=None, description="Decision on the statement.")

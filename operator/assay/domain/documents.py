@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from assay.domain.inspection import HeldModule, Inspection
 from assay.domain.outcomes import Artifact, CommandResult, Isolation, OutcomeKind, RunOutcome
 from assay.domain.plan import Run, RunKind
 from assay.domain.verdict import Verdict
@@ -33,6 +34,7 @@ def outcome_document(outcome: RunOutcome) -> bytes:
         "networkHints": outcome.network_hints,
         "dirtyPaths": outcome.dirty_paths,
         "isolation": asdict(outcome.isolation),
+        "inspection": asdict(outcome.inspection) if outcome.inspection else None,
         "imageId": outcome.image_id,
         "log": asdict(outcome.log) if outcome.log else None,
     }
@@ -55,10 +57,19 @@ def outcome_of_document(content: bytes, artifact: Artifact) -> RunOutcome:
         network_hints=tuple(said["networkHints"]),
         dirty_paths=tuple(said["dirtyPaths"]),
         isolation=Isolation(**said["isolation"]),
+        inspection=_inspection(said.get("inspection")),
         image_id=said["imageId"],
         log=Artifact(**said["log"]) if said["log"] else None,
         results_artifact=artifact,
     )
+
+
+def _inspection(said: dict[str, Any] | None) -> Inspection | None:
+    if said is None:
+        return None
+    modules = tuple(HeldModule(**held) for held in said["modules"])
+    lists = {name: tuple(said[name]) for name in ("missing", "history", "own_modules")}
+    return Inspection(**{**said, **lists, "modules": modules})
 
 
 def report_document(task_id: str, verdict: Verdict, outcomes: Sequence[RunOutcome]) -> bytes:

@@ -10,10 +10,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from assay.domain.inspection import distinctive_lines, inspection_of
 from assay.domain.logs import ParseFailed, contradictions_in, parse_log
 from assay.domain.logs.statuses import FAILED
 from assay.domain.outcomes import CommandResult, FaultKind, Isolation, OutcomeKind, RunOutcome
-from assay.domain.plan import Run
+from assay.domain.plan import Run, RunKind
 from assay.domain.pods import PodState
 from assay.domain.task import Task
 from assay.witness.record import Record
@@ -90,12 +91,16 @@ def outcome_of(  # noqa: PLR0913 - each argument is one source of the outcome
     followed by standard error, or both in the order of arrival.
     """
     facts = record.facts
-    commands = commands_of(record, len(task.commands))
-    text = test_text(record, commands=len(task.commands), merged=merged)
+    count = commands_in(run, task)
+    commands = commands_of(record, count)
+    text = test_text(record, commands=count, merged=merged)
     kind, message = _kind_of(record, pod, commands)
     results: Mapping[str, str] = {}
     contradicted: tuple[str, ...] = ()
-    if kind in (OutcomeKind.FINISHED, OutcomeKind.TEST_TIMEOUT, OutcomeKind.OUT_OF_MEMORY):
+    inspection = None
+    if run.kind is RunKind.INSPECT:
+        inspection = inspection_of(text.decode("utf-8", "surrogateescape"), distinctive_lines(task.patch))
+    elif kind in (OutcomeKind.FINISHED, OutcomeKind.TEST_TIMEOUT, OutcomeKind.OUT_OF_MEMORY):
         try:
             results = parse_log(task.parser, text.decode("utf-8", "surrogateescape"))
             contradicted = tuple(sorted(contradictions_in(results)))
@@ -110,6 +115,7 @@ def outcome_of(  # noqa: PLR0913 - each argument is one source of the outcome
         commands=commands,
         results=results,
         contradicted=contradicted,
+        inspection=inspection,
         oom_kills=_number(facts.get("oomKills", "0")) or int(pod.oom_killed),
         truncated=record.truncated,
         network_hints=hints_of(text),
@@ -122,6 +128,11 @@ def outcome_of(  # noqa: PLR0913 - each argument is one source of the outcome
         ),
         image_id=pod.image_id,
     )
+
+
+def commands_in(run: Run, task: Task) -> int:
+    """Return how many commands a run performs: the task's own, or the one that looks into the image."""
+    return 1 if run.kind is RunKind.INSPECT else len(task.commands)
 
 
 def platform_of(record: Record) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from assay.domain.inspection import Inspection
 from assay.domain.plan import Run
 
 
@@ -77,6 +78,7 @@ class RunOutcome:
     ``results`` maps a test's name to its status word, as the task's parser reads it; one that the log shows to pass and
     to fail is FAILED, and among ``contradicted``.  ``network_hints`` are excerpts
     of the log that look like a refused connection or a failed look-up.  ``truncated``: the log's middle is missing.
+    ``inspection`` is what an inspection run told, None for any other.
     """
 
     run: Run
@@ -91,6 +93,7 @@ class RunOutcome:
     network_hints: tuple[str, ...] = ()
     dirty_paths: tuple[str, ...] = ()
     isolation: Isolation = Isolation()
+    inspection: Inspection | None = None
     image_id: str = ""
     log: Artifact | None = None
     results_artifact: Artifact | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -16,6 +17,7 @@ class RunKind(StrEnum):
     UNPATCHED = "unpatched"
     PATCHED = "patched"
     GRADED = "graded"
+    INSPECT = "inspect"
 
 
 class PatchName(StrEnum):
@@ -31,6 +33,7 @@ PATCHES = {
     RunKind.UNPATCHED: (PatchName.TEST,),
     RunKind.PATCHED: (PatchName.TEST, PatchName.REFERENCE),
     RunKind.GRADED: (PatchName.SUBMISSION, PatchName.TEST),
+    RunKind.INSPECT: (),
 }
 
 
@@ -65,12 +68,20 @@ class RunPlan:
         return (self.first, *self.rest)
 
 
-def plan_runs(runs: v1alpha1.Runs) -> RunPlan:
-    """Return the plan: unpatched first, then the other unpatched, the pristine and the patched runs."""
+INSPECTING = frozenset({v1alpha1.Check.MODULE_CACHE, v1alpha1.Check.FUTURE_HISTORY})
+"""Checks that look into the image, in a run of their own."""
+GO_OFFLINE_RUNS = 2
+"""Patched runs that GoOffline asks for."""
+
+
+def plan_runs(runs: v1alpha1.Runs, checks: Collection[v1alpha1.Check] = ()) -> RunPlan:
+    """Return the plan: unpatched first, then the inspection, the other unpatched, the pristine and the patched runs."""
     unpatched = [Run(kind=RunKind.UNPATCHED, number=number + 1) for number in range(runs.unpatched)]
     pristine = [Run(kind=RunKind.PRISTINE, number=number + 1) for number in range(runs.pristine)]
-    patched = [Run(kind=RunKind.PATCHED, number=number + 1) for number in range(runs.patched)]
-    return RunPlan(first=unpatched[0], rest=(*unpatched[1:], *pristine, *patched))
+    times = max(runs.patched, GO_OFFLINE_RUNS) if v1alpha1.Check.GO_OFFLINE in checks else runs.patched
+    patched = [Run(kind=RunKind.PATCHED, number=number + 1) for number in range(times)]
+    inspection = [Run(kind=RunKind.INSPECT, number=1)] if INSPECTING & set(checks) else []
+    return RunPlan(first=unpatched[0], rest=(*inspection, *unpatched[1:], *pristine, *patched))
 
 
 def plan_grading(number: int = 1) -> RunPlan:

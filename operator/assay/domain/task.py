@@ -59,7 +59,10 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """A coding task: what is needed to run its tests and to judge their results."""
+    """A coding task: what is needed to run its tests and to judge their results.
+
+    ``scrub``: what git holds beyond the base is recorded, since a sandbox never shows it, and condemns nothing.
+    """
 
     id: str
     repo: str
@@ -72,6 +75,8 @@ class Task:
     parser: str
     fail_to_pass: tuple[str, ...] = ()
     pass_to_pass: tuple[str, ...] = ()
+    checks: frozenset[v1alpha1.Check] = frozenset()
+    scrub: bool = False
 
 
 def seconds_of(duration: str) -> int:

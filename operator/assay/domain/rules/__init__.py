@@ -28,8 +28,10 @@ from assay.domain.rules.facts import Facts, facts_of
 from assay.domain.rules.failing import target_tests_fail_patched
 from assay.domain.rules.finding import Finding, counted
 from assay.domain.rules.flaky import target_tests_flaky
+from assay.domain.rules.future_history import future_history
 from assay.domain.rules.image_unavailable import image_unavailable
 from assay.domain.rules.memory import out_of_memory, surely_out_of_memory
+from assay.domain.rules.module_cache import module_cache
 from assay.domain.rules.network import needs_network
 from assay.domain.rules.no_targets import no_target_tests
 from assay.domain.rules.not_run import tests_could_not_run, tests_did_not_run
@@ -62,6 +64,8 @@ RULES: tuple[Rule, ...] = (
     target_tests_fail_patched,
     target_tests_flaky,
     pass_to_pass_regression,
+    future_history,
+    module_cache,
     told_by_the_rest,
     pass_to_pass_excluded,
     extra_passing_tests,

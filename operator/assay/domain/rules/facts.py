@@ -46,7 +46,8 @@ class Facts:
 
     ``outcomes`` are sorted by state and number, so that no rule depends on the order in which runs ended.  ``targets``
     and ``declared_p2p`` are keys of the declared lists, empty when there is none.  ``cut`` holds the unpatched and
-    patched runs that a limit ended and that are not told; ``told`` those that are.
+    patched runs that a limit ended and that are not told; ``told`` those that are; ``inspected`` those that looked into
+    the image.
     """
 
     task: Task
@@ -58,6 +59,7 @@ class Facts:
     declared_p2p: frozenset[str]
     cut: tuple[RunOutcome, ...]
     told: tuple[RunOutcome, ...]
+    inspected: tuple[RunOutcome, ...] = ()
 
     def of(self, *states: RunKind) -> tuple[RunOutcome, ...]:
         """Return the outcomes of some states, in order."""
@@ -74,7 +76,8 @@ class Facts:
 
 def facts_of(task: Task, outcomes: Sequence[RunOutcome], profile: Profile) -> Facts:
     """Return the facts of the outcomes so far."""
-    ordered = tuple(sorted(outcomes, key=lambda outcome: (STATES.index(outcome.run.kind), outcome.run.number)))
+    every = sorted(outcomes, key=lambda outcome: (STATES.index(outcome.run.kind), outcome.run.number))
+    ordered = tuple(outcome for outcome in every if outcome.run.kind is not RunKind.INSPECT)
     observed: dict[str, Observed] = {outcome.run.name: observed_of(outcome, profile) for outcome in ordered}
     f2p = {key_of(name, profile.names): name for name in sorted(task.fail_to_pass, reverse=True)}
     p2p = {key_of(name, profile.names): name for name in sorted(task.pass_to_pass, reverse=True)}
@@ -94,6 +97,7 @@ def facts_of(task: Task, outcomes: Sequence[RunOutcome], profile: Profile) -> Fa
         declared_p2p=frozenset(p2p),
         cut=tuple(outcome for outcome in cut if outcome not in told),
         told=told,
+        inspected=tuple(outcome for outcome in every if outcome.run.kind is RunKind.INSPECT),
     )
 
 

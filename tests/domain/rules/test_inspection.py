@@ -1,0 +1,93 @@
+"""FutureHistory and ModuleCacheHoldsTask: what the inspection run says of an image that is else in order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from assay.api.v1alpha1 import Check
+from assay.domain.documents import outcome_document, outcome_of_document
+from assay.domain.inspection import HeldModule, Inspection
+from assay.domain.outcomes import Artifact, OutcomeKind, RunOutcome
+from assay.domain.profiles import PROFILES
+from assay.domain.rules import verdict_of
+from assay.domain.verdict import Verdict
+from builders import make_outcome, make_runs, make_task
+
+BOTH = frozenset({Check.FUTURE_HISTORY, Check.MODULE_CACHE})
+HISTORY = {"outside": 2, "history": ("commit 0123 2026-01-01 the fix", "tag 4567 v9")}
+COPIES = {"lines": 4, "copies": {"/usr/lib/a.py": 4, "/usr/lib/b.py": 1}}
+OWN = {
+    "own_modules": ("example.org/own",),
+    "modules": (
+        HeldModule(module="example.org/own/v2", version="v2.0.0", place="/root/go/pkg/mod/example.org/own/v2@v2.0.0"),
+        HeldModule(module="example.org/other", version="v1.0.0", place="/root/go/pkg/mod/example.org/other@v1.0.0"),
+    ),
+}
+
+
+def inspected(complete: bool = True, **found: Any) -> RunOutcome:
+    return make_outcome("inspect-1", inspection=Inspection(complete=complete, **found))
+
+
+def verdict(*outcomes: RunOutcome, checks: frozenset[Check] = BOTH, scrub: bool = False) -> Verdict:
+    task = make_task(f2p=["a"], p2p=["b"], checks=checks, scrub=scrub)
+    return verdict_of(task, [*make_runs({"a": "FF PP", "b": "PP PP"}), *outcomes], PROFILES["strict"])
+
+
+def test_an_image_that_holds_nothing_more_is_valid() -> None:
+    assert verdict(inspected()).kind == "Valid"
+
+
+@pytest.mark.parametrize(
+    ("found", "reason", "said"),
+    [
+        (HISTORY, "FutureHistory", "2 objects outside of the base's ancestry, first: commit 0123 2026-01-01 the fix"),
+        (COPIES, "FutureHistory", "1 file elsewhere hold lines of the reference patch: /usr/lib/a.py"),
+        (OWN, "ModuleCacheHoldsTask", "example.org/own/v2@v2.0.0 in /root/go/pkg/mod/example.org/own/v2@v2.0.0"),
+    ],
+)
+def test_an_image_that_gives_the_solution_away_is_dropped(found: dict[str, Any], reason: str, said: str) -> None:
+    judged = verdict(inspected(**found))
+    assert (judged.kind, judged.reason) == ("Invalid", reason)
+    assert said in judged.message
+
+
+@pytest.mark.parametrize("found", [HISTORY, COPIES, OWN])
+def test_what_was_not_asked_for_condemns_nothing(found: dict[str, Any]) -> None:
+    assert verdict(inspected(**found), checks=frozenset()).kind == "Valid"
+
+
+def test_history_that_will_be_removed_is_a_note_but_a_copy_elsewhere_stays_a_reason() -> None:
+    noted = verdict(inspected(**HISTORY), scrub=True)
+    assert noted.kind == "Valid"
+    assert "history is removed before an agent works" in dict(noted.details)["FutureHistory"]
+    assert verdict(inspected(**HISTORY, **COPIES), scrub=True).kind == "Invalid"
+
+
+def test_a_behaviour_that_condemns_the_task_leads() -> None:
+    task = make_task(f2p=["a"], checks=BOTH)
+    judged = verdict_of(task, [*make_runs({"a": "PP PP"}), inspected(**HISTORY)], PROFILES["strict"])
+    assert judged.reason == "TargetTestsPassUnpatched"
+    assert "FutureHistory" in dict(judged.details)
+
+
+@pytest.mark.parametrize(
+    "outcome",
+    [
+        inspected(complete=False),
+        inspected(missing=("grep",)),
+        make_outcome("inspect-1", kind=OutcomeKind.TEST_TIMEOUT, inspection=Inspection()),
+    ],
+)
+def test_an_inspection_without_an_answer_makes_neither_valid_nor_invalid(outcome: RunOutcome) -> None:
+    judged = verdict(outcome)
+    assert judged.kind == "Inconclusive"
+    assert "could not be looked into" in judged.message
+
+
+def test_an_inspection_survives_its_document() -> None:
+    outcome = inspected(**HISTORY, **COPIES, **OWN)
+    artifact = Artifact(uri="x", sha256="0" * 64, bytes=1)
+    assert outcome_of_document(outcome_document(outcome), artifact).inspection == outcome.inspection
