@@ -67,10 +67,11 @@ def manifest_of(example: Example, *, registry: str) -> dict[str, Any]:
 
 
 def _patch_field(name: str, patch: bytes) -> dict[str, str]:
-    try:
-        return {name: patch.decode("utf-8")}
-    except UnicodeDecodeError:
+    """The patch as text; in base64 when it is not UTF-8 or holds U+FFFD, which the operator takes for a lost byte."""
+    text = patch.decode("utf-8", "replace")
+    if "\ufffd" in text:
         return {f"{name}Base64": base64.b64encode(patch).decode("ascii")}
+    return {name: text}
 
 
 class _Dumper(yaml.SafeDumper):

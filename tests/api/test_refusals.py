@@ -155,6 +155,21 @@ def test_odd_but_good_input_is_accepted_as_it_is(
     assert accepted["status"] == "True", accepted
 
 
+@pytest.mark.parametrize("form", ["json", "yaml"])
+def test_bytes_that_are_not_utf8_are_never_taken_for_others_in_silence(
+    api_cluster: TestCluster, operator: OperatorProcess, tmp_path: Path, form: str
+) -> None:
+    made = manifest(f"raw-{form}", {"patch": PATCH.replace("return 2", "return 'MARK'")})
+    text = json.dumps(made) if form == "json" else yaml.safe_dump(made)
+    file = tmp_path / f"raw.{form}"
+    file.write_bytes(text.encode().replace(b"MARK", b"\xe9\xff"))
+    api_cluster.kubectl("apply", "--server-side", "-f", str(file))
+    status = settled(api_cluster, operator, f"raw-{form}")
+    assert status["reason"] == "MalformedTask"
+    assert status["message"].startswith("spec.task.patch: holds U+FFFD")
+    assert "patchBase64" in status["message"]
+
+
 def test_an_event_tells_the_refusal_once_and_the_operator_neither_dies_nor_tries_again(
     api_cluster: TestCluster, operator: OperatorProcess
 ) -> None:

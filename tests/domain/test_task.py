@@ -68,6 +68,14 @@ def test_a_patch_in_base64_is_kept_byte_for_byte() -> None:
         assert task.patch == patch
 
 
+def test_a_patch_that_truly_holds_the_replacement_character_is_taken_in_base64() -> None:
+    patch = PATCH.replace("return 2", "return '\ufffd'").encode()
+    task = taken(patch=None, patch_base64=base64.b64encode(patch).decode())
+
+    assert isinstance(task, Task)
+    assert task.patch == patch
+
+
 @pytest.mark.parametrize(
     ("fields", "field", "why"),
     [
@@ -75,6 +83,8 @@ def test_a_patch_in_base64_is_kept_byte_for_byte() -> None:
         ({"image": "Lantern:base"}, "spec.task.image", "is not an image reference"),
         ({"patch": "do it"}, "spec.task.patch", "is not a git diff"),
         ({"test_patch": PATCH.replace("b/m.py", "b/../m.py")}, "spec.task.testPatch", "outside of the work tree"),
+        ({"patch": PATCH + "+\ufffd\n"}, "spec.task.patch", "give the patch as patchBase64"),
+        ({"test_patch": PATCH + "+\ufffd\n"}, "spec.task.testPatch", "give the patch as testPatchBase64"),
         ({"patch": None, "patch_base64": "!!!!"}, "spec.task.patchBase64", "is not base64"),
         ({"patch": None, "patch_base64": PATCH}, "spec.task.patchBase64", "is not base64"),
         ({"patch": None, "patch_base64": "YWJ"}, "spec.task.patchBase64", "is not base64"),

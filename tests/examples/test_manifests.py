@@ -54,6 +54,11 @@ def test_patch_that_is_not_utf8_goes_in_as_base64():
     assert "patch" in task
 
 
+def test_patch_that_holds_the_replacement_character_goes_in_as_base64():
+    task = manifest_of(example(test_patch="+\ufffd\n".encode()), registry="r:1")["spec"]["task"]
+    assert base64.b64decode(task["testPatchBase64"]).decode() == "+\ufffd\n"
+
+
 def test_go_patch_with_tabs_stays_readable():
     text = manifest_text(manifest_of(example(patch=b"diff --git a/x b/x\n+\tif x {\n"), registry="r:1"))
     assert "    patch: |\n      diff --git a/x b/x\n      +\tif x {\n" in text

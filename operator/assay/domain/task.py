@@ -25,6 +25,9 @@ IMAGE = re.compile(
 MAX_DEADLINE = 30 * 24 * 3600
 """Longest deadline of a stage in seconds; the sum over all commands fits a pod's own deadline (32 bits)."""
 
+REPLACED = "\ufffd"
+"""What JSON and YAML readers put in the place of bytes that are not UTF-8, without a word."""
+
 DURATION = re.compile(r"(?:([0-9]+)h)?(?:([0-9]+)m)?(?:([0-9]+)s)?")
 QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]+)?)(m|k|Ki|M|Mi|G|Gi|T|Ti)?")
 FACTORS = {
@@ -154,6 +157,9 @@ def _patch_bytes(field: str, text: str | None, encoded: str | None) -> bytes | R
     """Return a patch's bytes, none for a blank one, or why it is refused."""
     if encoded is not None and text is not None:
         return Refusal(field=f"spec.task.{field}Base64", why=f"excludes {field}; give one of the two")
+    if text and REPLACED in text:
+        why = f"holds U+FFFD, what a manifest makes of bytes that are not UTF-8; give the patch as {field}Base64"
+        return Refusal(field=f"spec.task.{field}", why=why)
     if encoded is not None:
         field += "Base64"
     try:

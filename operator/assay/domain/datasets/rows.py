@@ -18,7 +18,7 @@ from assay.domain.datasets.recipes import Recipe, completed
 from assay.domain.datasets.refused import RowRefusedError
 from assay.domain.logs import is_dialect, nearest_dialects
 from assay.domain.patches import fault_of_patch
-from assay.domain.task import Refusal, task_from_spec
+from assay.domain.task import REPLACED, Refusal, task_from_spec
 
 PROGRAM_TEXT = ("\n", "def ", "import ", "lambda ", "exec(", "eval(")
 """What gives program text away where a parser's name is expected."""
@@ -137,9 +137,12 @@ def _patch_field(name: str, content: bytes) -> dict[str, str]:
     if not content.strip():
         return {}
     try:
-        return {name: content.decode()}
+        text = content.decode()
     except UnicodeDecodeError:
+        text = REPLACED
+    if REPLACED in text:
         return {f"{name}Base64": base64.b64encode(content).decode("ascii")}
+    return {name: text}
 
 
 def _column(draft: Draft, path: Sequence[object]) -> str:
