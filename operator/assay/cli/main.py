@@ -10,10 +10,12 @@ from assay.cli import (
     diff,
     explain,
     goproxy,
+    imports,
     logs,
     operator,
     parse_log,
     parsers,
+    push,
     regrade,
     report,
     status,
@@ -31,7 +33,22 @@ def root(version: bool = typer.Option(False, "--version", help="Print the versio
         raise typer.Exit
 
 
-for module in (operator, goproxy, status, explain, logs, diff, verify, regrade, report, parse_log, parsers, deny_list):
+for module in (
+    operator,
+    goproxy,
+    imports,
+    push,
+    status,
+    explain,
+    logs,
+    diff,
+    verify,
+    regrade,
+    report,
+    parse_log,
+    parsers,
+    deny_list,
+):
     module.register(app)
 
 

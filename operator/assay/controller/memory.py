@@ -34,6 +34,7 @@ class Memory:
     limits: Limits
     plan: RunPlan
     profile: Profile
+    provenance: api.Provenance | None = None
     status: api.TaskValidationStatus
     files: tuple[InputFile, ...] = ()
     outcomes: dict[str, RunOutcome] = field(default_factory=dict)
@@ -44,17 +45,21 @@ class Memory:
     platform: str = ""
 
 
-def memory_of(raw: Mapping[str, Any]) -> Memory | Refusal:
-    """Return a fresh memory of an object's JSON, or the field that keeps it from being worked on."""
+def memory_of(raw: Mapping[str, Any], bundled: api.Task | None = None) -> Memory | Refusal:
+    """Return a fresh memory of an object's JSON, or the field that keeps it from being worked on.
+
+    ``bundled`` is the task that ``spec.taskFrom`` refers to.
+    """
     try:
         spec = api.TaskValidationSpec.model_validate(raw.get("spec") or {})
     except ValidationError as error:
         first = error.errors()[0]
         path = ".".join(str(part) for part in first["loc"])
         return Refusal(field=f"spec.{path}", why=first["msg"])
-    if spec.task is None:
-        return Refusal(field="spec.taskFrom", why="this operator takes tasks inline, in spec.task, alone")
-    task, limits, profile = task_from_spec(spec.task), limits_of(spec), profile_named(spec.profile)
+    given = bundled or spec.task
+    if given is None:
+        return Refusal(field="spec.task", why="one of task and taskFrom must be given")
+    task, limits, profile = task_from_spec(given), limits_of(spec), profile_named(spec.profile)
     if isinstance(task, Refusal):
         return task
     if isinstance(limits, Refusal):
@@ -71,6 +76,7 @@ def memory_of(raw: Mapping[str, Any]) -> Memory | Refusal:
         limits=limits,
         plan=plan_runs(spec.runs),
         profile=profile,
+        provenance=spec.provenance,
         status=status_from(raw),
     )
 

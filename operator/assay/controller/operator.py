@@ -21,11 +21,12 @@ from assay.controller.cache import Cache
 from assay.controller.events import Recorder
 from assay.controller.handlers import frame_settings, registry_of
 from assay.controller.isolation import live_targets
-from assay.controller.queue import WorkQueue
+from assay.controller.queue import LONGEST_BACKOFF, WorkQueue
 from assay.controller.reconcile import NotReadyError, Reconciler
 from assay.controller.serve import application
 from assay.controller.settings import Settings
 from assay.controller.slots import Slots
+from assay.controller.tasks import TaskUnavailableError
 from assay.controller.templates import read_template
 from assay.domain.manifests import LABEL_MANAGED, MANAGED_BY, RunSettings
 from assay.kube.client import PODS, TASK_VALIDATIONS, ApiError, Client
@@ -36,6 +37,8 @@ log = logging.getLogger(__name__)
 
 TARGETS_SECONDS = 60.0
 LAG_LIMIT = 60.0
+UNAVAILABLE_SECONDS = 30.0
+"""Longest wait before the artifact store is asked again for a task that is not there yet: somebody is pushing it."""
 LEASE_NAME = "assay-operator"
 
 
@@ -146,9 +149,10 @@ class Operator:
 
     def _queue_again(self, uid: str, error: Exception) -> None:
         view = self._cache.get(uid)
-        pause = self._queue.failed(uid)
+        unavailable = isinstance(error, TaskUnavailableError)
+        pause = self._queue.failed(uid, longest=UNAVAILABLE_SECONDS if unavailable else LONGEST_BACKOFF)
         name = view.name if view else uid
-        if isinstance(error, ApiError | NotReadyError | OSError):
+        if isinstance(error, ApiError | NotReadyError | TaskUnavailableError | OSError):
             level = logging.INFO if getattr(error, "status", 0) == 409 else logging.WARNING
             log.log(level, "%s: %s; again in %.0f s", name, error, pause)
         else:
@@ -222,7 +226,13 @@ class Operator:
 
     @contextlib.asynccontextmanager
     async def _serving(self) -> AsyncIterator[None]:
-        app = application(self._store, healthy=self._unhealthy, ready=self._unready, measure=self._measure)
+        app = application(
+            self._store,
+            healthy=self._unhealthy,
+            ready=self._unready,
+            measure=self._measure,
+            upload_bytes=self._settings.upload_bytes,
+        )
         runner = web.AppRunner(app, access_log=None)
         await runner.setup()
         site = web.TCPSite(runner, self._settings.http_address, self._settings.http_port)

@@ -84,10 +84,10 @@ class WorkQueue(Generic[Key]):
         self._failures.pop(key, None)
         self._release(key)
 
-    def failed(self, key: Key) -> float:
-        """Say that a look ended in an error; return the seconds until the next one."""
+    def failed(self, key: Key, *, longest: float = LONGEST_BACKOFF) -> float:
+        """Say that a look ended in an error; return the seconds until the next one, at most ``longest``."""
         count = self._failures[key] = self._failures.get(key, 0) + 1
-        pause = min(LONGEST_BACKOFF, 2.0 ** (count - 1))
+        pause = min(longest, 2.0 ** (count - 1))
         self._again.discard(key)
         self._release(key)
         self.add_at(key, time.monotonic() + pause)

@@ -21,6 +21,7 @@ from assay.controller.events import Recorder
 from assay.controller.memory import Memory, memory_of, restore, status_from
 from assay.controller.queue import WorkQueue
 from assay.controller.slots import Slots
+from assay.controller.tasks import TaskUnavailableError, load_bundled
 from assay.domain.decide import Attempt, Decision, FaultRecord, Knowledge, decide, digest_of, mismatched, pinned_image
 from assay.domain.documents import outcome_document, report_document
 from assay.domain.evidence import fault_of, fault_without_record, outcome_of, platform_of
@@ -28,7 +29,7 @@ from assay.domain.manifests import RunSettings, inputs_of, pod_of
 from assay.domain.outcomes import Artifact, FaultKind, OutcomeKind, RunOutcome
 from assay.domain.plan import Run, pod_name
 from assay.domain.pods import PodView, state_of
-from assay.domain.status import refused_status, status_of
+from assay.domain.status import TASK_UNAVAILABLE, refused_status, status_of, unavailable_status
 from assay.domain.task import Refusal
 from assay.domain.verdict import Verdict
 from assay.kube.client import PODS, TASK_VALIDATIONS, ApiError, Client
@@ -114,7 +115,8 @@ class Reconciler:
         raw = await self._client.get(TASK_VALIDATIONS, view.namespace, view.name)
         if raw["metadata"]["uid"] != view.uid:
             return None
-        memory = memory_of(raw)
+        bundled = await self._bundled(view, raw)
+        memory = bundled if isinstance(bundled, Refusal) else memory_of(raw, bundled)
         if isinstance(memory, Refusal):
             await self._refuse(view, raw, memory)
             return None
@@ -129,6 +131,18 @@ class Reconciler:
             if pod.active:
                 self._slots.hold(view.uid, pod.name)
         return memory
+
+    async def _bundled(self, view: ObjectView, raw: Mapping[str, Any]) -> api.Task | Refusal | None:
+        """Load the task that the object refers to; say in its status, once, that the store does not give it."""
+        try:
+            return await load_bundled(raw, self._store)
+        except TaskUnavailableError as error:
+            previous = status_from(raw)
+            if not previous.conditions:
+                status = unavailable_status(str(error), generation=view.generation, previous=previous, now=time.time())
+                await self._patch(view, status)
+                self._recorder.warning(view, TASK_UNAVAILABLE, str(error))
+            raise
 
     async def _refuse(self, view: ObjectView, raw: Mapping[str, Any], refusal: Refusal) -> None:
         status = refused_status(refusal, generation=view.generation, previous=status_from(raw), now=time.time())
@@ -258,6 +272,7 @@ class Reconciler:
             verdict=verdict,
             report=report,
             platform=memory.platform,
+            provenance=memory.provenance,
             now=time.time(),
         )
         first = not memory.status.observed_generation

@@ -76,12 +76,16 @@ class JsonTable:
 
 
 def first_columns(rows: Iterator[RowRead]) -> frozenset[str]:
-    """Return the columns of the first rows together."""
+    """Return the columns of the first rows together; a file that breaks behind its first rows still has those."""
     seen: set[str] = set()
-    for row in rows:
-        seen.update(row.values)
-        if row.number + 1 >= LOOKED_AT:
-            break
+    try:
+        for row in rows:
+            seen.update(row.values)
+            if row.number + 1 >= LOOKED_AT:
+                break
+    except UnreadableFileError:
+        if not seen:
+            raise
     return frozenset(seen)
 
 

@@ -22,6 +22,10 @@ PENDING = "Pending"
 """Outcome of a run that has lost attempts and no outcome yet."""
 
 
+TASK_UNAVAILABLE = "TaskUnavailable"
+"""The artifact store does not give the task that ``spec.taskFrom`` refers to: not pushed yet, or out of reach."""
+
+
 def rfc3339(now: float) -> str:
     """Return epoch seconds as the API writes times."""
     return datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -35,6 +39,7 @@ def status_of(  # noqa: PLR0913 - each argument is one source of the status
     verdict: Verdict | None,
     report: Artifact | None,
     platform: str,
+    provenance: api.Provenance | None = None,
     now: float,
 ) -> api.TaskValidationStatus:
     """Return the whole status of an accepted object; equal knowledge gives an equal status."""
@@ -50,6 +55,7 @@ def status_of(  # noqa: PLR0913 - each argument is one source of the status
         verdict=verdict.kind if verdict else None,
         reason=verdict.reason if verdict else "",
         message=printable(verdict.message)[:2000] if verdict else "",
+        provenance=provenance,
         image=api.ImageStatus(requested=known.task.image, digest=digest, platform=platform if first else ""),
         tests=_tests(verdict) if verdict else api.TestsStatus(),
         runs=tuple(
@@ -85,6 +91,14 @@ def refused_status(
         conditions=merged_conditions(previous.conditions, found, generation, now),
         observed_generation=generation,
     )
+
+
+def unavailable_status(
+    why: str, *, generation: int, previous: api.TaskValidationStatus, now: float
+) -> api.TaskValidationStatus:
+    """Return the status of an object whose task the artifact store does not give yet: no verdict, it is tried again."""
+    found = [("Accepted", "Unknown", TASK_UNAVAILABLE, why)]
+    return previous.model_copy(update={"conditions": merged_conditions(previous.conditions, found, generation, now)})
 
 
 def merged_conditions(

@@ -27,6 +27,8 @@ RETRIED = frozenset({429, 500, 502, 503, 504})
 TRIES = 5
 MERGE_PATCH = "application/merge-patch+json"
 APPLY_PATCH = "application/apply-patch+yaml"
+BYTES = "application/octet-stream"
+FIELD_MANAGER = "assay"
 
 
 class ApiError(Exception):
@@ -142,10 +144,17 @@ class Client:
         path = PODS.path(namespace, pod, "log")
         return await self._request("GET", PODS, path, query={"container": container}, timeout=300)
 
-    async def service(self, namespace: str, name: str, *, port: str, path: str) -> bytes:
-        """Return what a Service answers to a GET, through the API server's proxy."""
+    async def service(self, namespace: str, name: str, *, port: str, path: str, put: bytes | None = None) -> bytes:
+        """Return what a Service answers to a GET, or to a PUT of bytes, through the API server's proxy."""
         url = f"/api/v1/namespaces/{namespace}/services/{name}:{port}/proxy/{path}"
-        return await self._request("GET", SERVICES, url, timeout=300)
+        if put is None:
+            return await self._request("GET", SERVICES, url, timeout=300)
+        return await self._request("PUT", SERVICES, url, body=put, content_type=BYTES, timeout=300)
+
+    async def apply(self, kind: Kind, namespace: str, name: str, manifest: Mapping[str, Any]) -> dict[str, Any]:
+        """Apply an object on the server's side as the field manager ``assay``; the same manifest changes nothing."""
+        path, query = kind.path(namespace, name), {"fieldManager": FIELD_MANAGER, "force": "true"}
+        return _object(await self._request("PATCH", kind, path, query=query, body=manifest, content_type=APPLY_PATCH))
 
     async def _request(  # noqa: PLR0913 - the parts of one request
         self,
@@ -154,7 +163,7 @@ class Client:
         path: str,
         *,
         query: Mapping[str, str] | None = None,
-        body: Mapping[str, Any] | None = None,
+        body: Mapping[str, Any] | bytes | None = None,
         content_type: str = "application/json",
         timeout: float = 60,  # noqa: ASYNC109 - the transport's own limit, not a scope of ours
     ) -> bytes:
@@ -181,15 +190,16 @@ class Client:
         self,
         verb: str,
         url: str,
-        body: Mapping[str, Any] | None,
+        body: Mapping[str, Any] | bytes | None,
         content_type: str,
         timeout: float,  # noqa: ASYNC109
     ) -> tuple[int, Mapping[str, str], bytes]:
         headers = {"Accept": "application/json, */*", "User-Agent": "assay"}
-        await self._api.update_params_for_auth(headers, [], ["BearerToken"], url, verb, body)
-        data = None
+        await self._api.update_params_for_auth(headers, [], ["BearerToken"], url, verb, None)
+        data = body if isinstance(body, bytes) else None
         if body is not None:
             headers["Content-Type"] = content_type
+        if body is not None and not isinstance(body, bytes):
             data = json.dumps(body, separators=(",", ":")).encode("utf-8", "surrogatepass")
         async with self._session.request(
             verb, url, data=data, headers=headers, timeout=aiohttp.ClientTimeout(total=timeout)

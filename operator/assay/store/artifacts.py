@@ -19,6 +19,10 @@ class ArtifactLostError(Exception):
     """The store has no file of the hash, or its bytes are others."""
 
 
+class ArtifactChangedError(ArtifactLostError):
+    """The store has a file of the hash, and its bytes are others: reading it again will not help."""
+
+
 class Store:
     """The artifact store at one URI.  All methods block: call them from a thread."""
 
@@ -49,8 +53,12 @@ class Store:
         except OSError as error:
             raise ArtifactLostError(f"the file {digest} in the store {self.uri} cannot be read: {error}") from error
         if hashlib.sha256(content).hexdigest() != digest:
-            raise ArtifactLostError(f"the file {digest} in the store {self.uri} has other bytes")
+            raise ArtifactChangedError(f"the file {digest} in the store {self.uri} has other bytes")
         return content
+
+    def has(self, digest: str) -> bool:
+        """Whether a file of the hash is there.  ``OSError`` when the store cannot be asked."""
+        return bool(self._files.get_file_info(self._path(digest)).type is fs.FileType.File)
 
     def _path(self, digest: str) -> str:
         return f"{self._root}/{digest[:2]}/{digest}.zst"

@@ -20,6 +20,7 @@ from assay.domain.logs import is_dialect, nearest_dialects
 from assay.domain.patches import fault_of_patch
 from assay.domain.task import REPLACED, Refusal, task_from_spec
 
+REPLACEMENT = "\ufffd"
 PROGRAM_TEXT = ("\n", "def ", "import ", "lambda ", "exec(", "eval(")
 """What gives program text away where a parser's name is expected."""
 

@@ -56,7 +56,7 @@ def _labels(row: Row) -> tuple[tuple[str, ...], str, tuple[str, ...]]:
     if isinstance(judged, list):
         judged = judged[0] if judged else {}
     judged = struct({"meta.llm_metadata": judged}, "meta.llm_metadata")
-    code = text(judged, "code").replace(" ", "").upper()
+    code = text(judged, "code").replace(" ", "")
     if code and not LABELS.fullmatch(code):
         return (), text(judged, "difficulty"), (f"the quality label {code[:40]!r} has no known form",)
     return tuple(code.split("|")) if code else (), text(judged, "difficulty"), ()

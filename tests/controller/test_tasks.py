@@ -1,0 +1,94 @@
+"""A reference is the task whose bytes have its hash; other bytes are refused, no bytes are waited for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.api.bundles import BundledTask
+from assay.controller.memory import Memory, memory_of
+from assay.controller.tasks import TaskUnavailableError, load_bundled
+from assay.domain.datasets.digests import document_of
+from assay.domain.task import Refusal
+from assay.store.artifacts import Store
+from builders import make_manifest
+
+
+def bundled(**fields: Any) -> BundledTask:
+    return BundledTask.model_validate(make_manifest()["spec"]["task"] | fields)
+
+
+def referring(digest: str, id_: str = "acorn__lantern-7") -> dict[str, Any]:
+    """An object that refers to a task."""
+    raw = make_manifest()
+    raw["metadata"] |= {"uid": "uid-1", "generation": 1}
+    del raw["spec"]["task"]
+    raw["spec"]["taskFrom"] = {"dataset": "acorn/tasks", "id": id_, "digest": digest}
+    raw["spec"]["provenance"] = {"dataset": "acorn/tasks", "revision": "r1", "rowDigest": "0" * 64}
+    return raw
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(f"file://{tmp_path}/store")
+
+
+async def test_a_reference_is_the_task_of_its_hash_even_with_five_megabytes_of_patch(store: Store) -> None:
+    lines = 100_000
+    body = "".join(f"+line {number} of a large file, made to be large\n" for number in range(lines))
+    patch = f"diff --git a/big b/big\nnew file mode 100644\n--- /dev/null\n+++ b/big\n@@ -0,0 +1,{lines} @@\n{body}"
+    raw = referring(store.put(document_of(bundled(patch=patch))).sha256)
+    task = await load_bundled(raw, store)
+    assert isinstance(task, BundledTask)
+    memory = memory_of(raw, task)
+    assert isinstance(memory, Memory)
+    assert memory.task.patch == patch.encode()
+    assert memory.provenance is not None
+    assert memory.provenance.revision == "r1"
+
+
+async def test_an_inline_task_needs_no_store(store: Store) -> None:
+    assert await load_bundled(make_manifest(), store) is None
+
+
+async def test_other_bytes_are_refused_with_the_digests_field(store: Store, tmp_path: Path) -> None:
+    right, other = store.put(document_of(bundled())), store.put(document_of(bundled(statement="another")))
+    path = {digest: tmp_path / "store" / digest[:2] / f"{digest}.zst" for digest in (right.sha256, other.sha256)}
+    path[right.sha256].write_bytes(path[other.sha256].read_bytes())
+    refusal = await load_bundled(referring(right.sha256), store)
+    assert isinstance(refusal, Refusal)
+    assert refusal.field == "spec.taskFrom.digest"
+    assert "other bytes" in refusal.why
+
+
+@pytest.mark.parametrize("content", [b"no JSON", b"{}", b'{"id": 1}'])
+async def test_a_document_that_is_no_task_is_refused(store: Store, content: bytes) -> None:
+    refusal = await load_bundled(referring(store.put(content).sha256), store)
+    assert isinstance(refusal, Refusal)
+    assert refusal.field == "spec.taskFrom.digest"
+
+
+async def test_a_document_of_another_task_is_refused(store: Store) -> None:
+    refusal = await load_bundled(referring(store.put(document_of(bundled())).sha256, "another-1"), store)
+    assert isinstance(refusal, Refusal)
+    assert refusal.field == "spec.taskFrom.id"
+
+
+async def test_a_task_that_is_not_there_yet_is_waited_for(store: Store) -> None:
+    content = document_of(bundled())
+    raw = referring(Store(store.uri + "-other").put(content).sha256)
+    with pytest.raises(TaskUnavailableError):
+        await load_bundled(raw, store)
+    store.put(content)
+    assert isinstance(await load_bundled(raw, store), BundledTask)
+
+
+async def test_a_store_that_cannot_be_read_is_no_verdict(store: Store, tmp_path: Path) -> None:
+    digest = store.put(document_of(bundled())).sha256
+    path = tmp_path / "store" / digest[:2] / f"{digest}.zst"
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(TaskUnavailableError):
+        await load_bundled(referring(digest), store)
