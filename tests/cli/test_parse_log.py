@@ -44,6 +44,27 @@ def test_bytes_that_are_no_utf8_survive_the_json(app):
     assert name.encode("utf-8", "surrogateescape") == "t::é".encode() + b"\xff"
 
 
+def test_standard_input_comes_before_the_file_of_standard_error(app, tmp_path):
+    (tmp_path / "err").write_bytes(b"ERROR t::a\n")
+    done = run(app, "parse-log", "parse_log_pytest", "--stderr", str(tmp_path / "err"), stdin=b"PASSED t::a\n")
+    assert json.loads(done.stdout) == {"t::a": "ERROR"}
+
+
+def test_json_is_sorted_and_leaves_letters_as_they_are(app):
+    done = run(app, "parse-log", "parse_log_jq", stdin="PASS: ü\nPASS: a\nFAIL: \x00\n".encode())
+    assert done.stdout == '{\n  "\\u0000": "FAILED",\n  "a": "PASSED",\n  "ü": "PASSED"\n}\n'
+
+
+def test_logs_that_are_too_large_together_are_refused_before_they_are_read_whole(app, tmp_path, monkeypatch):
+    monkeypatch.setattr(parse_log, "MAX_LOG_CHARS", 20)
+    (tmp_path / "a").write_bytes(b"PASSED t::a\n")
+    assert run(app, "parse-log", "parse_log_pytest", str(tmp_path / "a")).exit_code == 0
+    for options in ([str(tmp_path / "a")], ["--stderr", str(tmp_path / "a")], ["--stderr", "/dev/zero"]):
+        done = run(app, "parse-log", "parse_log_pytest", str(tmp_path / "a"), *options)
+        assert (done.exit_code, done.stdout) == (1, "")
+        assert "more than 20 bytes" in done.stderr
+
+
 def test_a_table_shows_no_control_characters(app):
     done = run(app, "parse-log", "parse_log_jq", "--format", "table", stdin=b"PASS: a\x1b[31m\nFAIL: b\n")
     assert done.stdout == "PASSED  a\\x1b[31m\nFAILED  b\n"

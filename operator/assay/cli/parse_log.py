@@ -2,13 +2,22 @@
 
 import json
 import sys
+from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, BinaryIO
 
 import typer
 
-from assay.domain.logs import ParseFailed, Results, UnknownDialectError, parse_log
+from assay.domain.logs import (
+    MAX_LOG_CHARS,
+    ParseFailed,
+    Results,
+    UnknownDialectError,
+    is_dialect,
+    nearest_dialects,
+    parse_log,
+)
 
 
 class Format(StrEnum):
@@ -32,12 +41,13 @@ def print_results(
     stderr: Annotated[Path | None, typer.Option(help="A log of standard error, read after all others.")] = None,
     output_format: Annotated[Format, typer.Option("--format", help="What to print.")] = Format.JSON,
 ) -> None:
-    """Parse test logs and print test names with their statuses.
+    """Parse test logs of at most 512 MiB together and print test names with their statuses.
 
-    Exits 1 when the dialect cannot read the log, 2 when it does not exist or a file cannot be read.
+    Exits 1 when the dialect cannot read the log or it is too large, 2 when the dialect does not exist or a file cannot be
+    read.
     """
     try:
-        results = parse_log(parser, _text_of([*(files or ()), *([stderr] if stderr else ())]))
+        results = _results(parser, files or [], stderr)
     except ParseFailed as failure:
         typer.echo(f"assay parse-log: {_shown(str(failure))}", err=True)
         raise typer.Exit(1) from failure
@@ -48,9 +58,29 @@ def print_results(
     sys.stdout.buffer.flush()
 
 
-def _text_of(files: list[Path]) -> str:
-    parts = [file.read_bytes() for file in files] if files else [sys.stdin.buffer.read()]
+def _results(parser: str, files: list[Path], stderr: Path | None) -> Results:
+    if not is_dialect(parser):
+        raise UnknownDialectError(parser, nearest_dialects(parser))
+    return parse_log(parser, _text_of(parser, files, stderr))
+
+
+def _text_of(parser: str, files: list[Path], stderr: Path | None) -> str:
+    """The logs, one behind the other; raises `ParseFailed` before it holds more than the limit."""
+    parts: list[bytes] = []
+    left = MAX_LOG_CHARS
+    for stream in _streams(files, stderr):
+        with stream:
+            parts.append(stream.read(left + 1))
+        left -= len(parts[-1])
+        if left < 0:
+            raise ParseFailed(parser, f"the logs have more than {MAX_LOG_CHARS} bytes")
     return b"".join(parts).decode("utf-8", "surrogateescape")
+
+
+def _streams(files: list[Path], stderr: Path | None) -> Iterable[BinaryIO]:
+    yield from (file.open("rb") for file in files) if files else [sys.stdin.buffer]
+    if stderr:
+        yield stderr.open("rb")
 
 
 def _json(results: Results) -> bytes:

@@ -35,6 +35,7 @@ class Reason(StrEnum):
     MALFORMED_TASK = "MalformedTask"
     INFRASTRUCTURE = "InfrastructureFault"
     PASS_TO_PASS_EXCLUDED = "PassToPassExcluded"
+    EXPECTED_NAMES_COLLIDE = "ExpectedNamesCollide"
     EXTRA_PASSING_TESTS = "ExtraPassingTests"
     EXIT_CODE_CONTRADICTS = "ExitCodeContradictsResults"
 

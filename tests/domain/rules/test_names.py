@@ -144,3 +144,30 @@ def test_a_cut_name_is_just_missing_under_other_profiles() -> None:
     outcomes = make_runs({"t[a b]": "FF PP", "old": "PP PP"})
 
     assert verdict_of(make_task(f2p=["t[a"]), outcomes, STRICT).reason is Reason.TARGET_TESTS_FAIL_PATCHED
+
+
+def test_declared_names_that_the_profile_takes_for_one_are_noted() -> None:
+    task = make_task(f2p=["adds (1 ms)"], p2p=["adds (2 ms)", "old"])
+    outcomes = [
+        make_outcome(f"{state}-1", results={"adds (3 ms)": word, "old": "PASSED"})
+        for state, word in (("unpatched", "FAILED"), ("patched", "PASSED"))
+    ]
+
+    details = dict(verdict_of(task, outcomes, PROFILES["rebench-v2"]).details)
+
+    assert details[Reason.EXPECTED_NAMES_COLLIDE] == (
+        "1 declared test listed in several spellings that rebench-v2 takes for one: adds (1 ms) = adds (2 ms)"
+    )
+    assert Reason.EXPECTED_NAMES_COLLIDE not in dict(verdict_of(task, outcomes, STRICT).details)
+
+
+def test_the_note_on_colliding_names_stays_short() -> None:
+    names = [f"t{number} ({seconds} s)" for number in range(50) for seconds in (1, 2)]
+    outcomes = make_runs(dict.fromkeys(names, "F P"))
+
+    note = dict(verdict_of(make_task(f2p=names), outcomes, PROFILES["rebench-v2"]).details)[
+        Reason.EXPECTED_NAMES_COLLIDE
+    ]
+
+    assert note.startswith("50 declared tests")
+    assert note.endswith("; and 47 more")

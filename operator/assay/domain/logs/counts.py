@@ -5,10 +5,11 @@ from dataclasses import dataclass
 
 from assay.domain.logs.failures import UnreadableError
 from assay.domain.logs.lines import Split, lines_of
+from assay.domain.logs.shapes import up_to
 from assay.domain.logs.statuses import ERROR, FAILED, PASSED, Observed
 
 _HEADING = "Test Summary:"
-_ROW = re.compile(r"(?:\s*+(?P<title>\S.*?)(?<!\s)\s++|\s\s++)\|(?P<columns>.+)")
+_ROW = re.compile(rf"(?:\s*+(?P<title>{up_to('[|]')})\s++|\s\s++)\|(?P<columns>.+)")
 _EMPTY_CELL_CHARS = 10
 
 
@@ -34,9 +35,8 @@ class CountTable:
 
 
 def _row_status(columns: str, *, only_fail: bool) -> str | None:
-    digits = [piece for piece in columns.split() if piece.isdigit()]
     try:
-        numbers = list(map(int, digits))
+        numbers = list(map(int, filter(str.isdigit, columns.split())))
     except ValueError as error:
         raise UnreadableError("a count has no value, or too many digits") from error
     if len(numbers) < 2:

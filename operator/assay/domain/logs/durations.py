@@ -97,13 +97,13 @@ def without_last_paren(name: str) -> str:
 _JS_TAIL = re.compile(r"(?:(?<!\s)\s++|(?!\s))(?:\(\s*+)?(?<!\d)\d++(?:\.\d++)?\s*+m?s\s*+\)?\s*+$", re.IGNORECASE)
 
 
+_JS_ENDS = "sS)"
 _JS_TAIL_CHARS = " \t(0123456789.msMS)"
 
 
 def without_js_duration(name: str) -> str:
     """Cut `(5.1ms)`, ` 5 s`, even a glued `2s`, in any letter case, from as far left as it can begin, then trim."""
-    last = name[-1:]
-    if last.isalnum() and last not in "sS":
+    if name[-1:] not in _JS_ENDS and not name[-1:].isspace():
         return name.lstrip()
     if not name.rstrip().removesuffix(")").rstrip().endswith(("s", "S")):
         return name.strip()

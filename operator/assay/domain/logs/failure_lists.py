@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from assay.domain.logs.cleaning import full
 from assay.domain.logs.failures import UnreadableError
-from assay.domain.logs.lines import Split, lists_of_lines
+from assay.domain.logs.lines import Split, blocks, lists_of_lines
 from assay.domain.logs.statuses import FAILED
 
 _BROWSER = re.compile(r"Chrome\s[\d.]++[^\S\n]\(")
@@ -34,7 +34,7 @@ class FailureLists:
 
 def browser_failures(text: str) -> Iterator[str]:
     """Between `Chrome 99.0 (system) ` and `FAILED` at the line's end, blanks included; one a line."""
-    text = full(text)
+    text = "".join(map(full, blocks(text))) if "\x1b" in text else text
     at = 0
     while browser := _BROWSER.search(text, at):
         end = text.find("\n", browser.end())
@@ -79,13 +79,17 @@ class _Objects:
 
     def outside(self, lines: list[str]) -> str | None:
         """The lines outside of both, joined; None where there is none."""
-        kept = []
-        for line in map(str.rstrip, lines):
-            if line[-1:] not in _BRACKETS:
-                if not (self._in_object or self._in_array):
-                    kept.append(line)
-            elif not self._is_bracket(line) and not (self._in_object or self._in_array or _is_literal(line)):
+        lines = list(map(str.rstrip, lines))
+        kept: list[str] = []
+        start = 0
+        for at in [at for at, line in enumerate(lines) if line[-1:] in _BRACKETS]:
+            if not (self._in_object or self._in_array):
+                kept += lines[start:at]
+            line, start = lines[at], at + 1
+            if not self._is_bracket(line) and not (self._in_object or self._in_array or _is_literal(line)):
                 kept.append(line)
+        if not (self._in_object or self._in_array):
+            kept += lines[start:]
         return "\n".join(kept) if kept else None
 
     def _is_bracket(self, line: str) -> bool:

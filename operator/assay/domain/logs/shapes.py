@@ -5,6 +5,7 @@ so no two repeats can share a long run between them. Only where that reading fai
 do in the published parsers; the group `void` then holds what they take.
 """
 
+import re
 from enum import StrEnum
 
 
@@ -20,21 +21,27 @@ NO_INNER_PAREN = r"(?>(?:.*\)(?=[^)]+\)$))?)"
 """As much of a name as must precede a tail `(…)` at the line's end: all up to the last but one closing parenthesis."""
 
 
-WORDS = r"\S++(?:\s++\S++)*?"
-"""As few words as possible, with the blanks between them; much faster than as few characters as possible."""
+_GROUP_NAME = re.compile(r"\(\?P<\w++>")
 
 
-def between(head: str, tail: str, void: Void = Void.NOTHING, *, inside: str = WORDS) -> str:
+def up_to(tail: str, *, first: str = r"\S++", word: str = r"\S++") -> str:
+    """As few words as possible, with the blanks between them, before blanks and the tail.
+
+    Much faster than as few characters as possible; and possessive, so that a long line is not remembered word by word.
+    """
+    return rf"{first}(?:(?!\s++{_GROUP_NAME.sub('(?:', tail)})\s++{word})*+"
+
+
+def between(head: str, tail: str, void: Void = Void.NOTHING, *, inside: str = "") -> str:
     """A pattern: head, blanks, the shortest name, blanks, tail. The parts are pattern sources; tail brings no blanks."""
-    return rf"{head}(?:\s++(?=\S)(?P<name>{inside})|{void.value})\s++{tail}"
-
-
-_AFTER_PARENS = NO_INNER_PAREN + r"[^)\s]*+(?:\s++[^)\s]++)*?(?<!\s)"
+    return rf"{head}(?:\s++(?=\S)(?P<name>{inside or up_to(tail)})|{void.value})\s++{tail}"
 
 
 def before_paren(head: str, tail: str = "", void: Void = Void.NOTHING) -> str:
     """A pattern: head, blanks, the shortest name, blanks, tail and a last `(…)` without inner closing parenthesis."""
-    return between(rf"{head}(?=.*+(?<=[^)]\)))", rf"{tail}\([^)]++\)$", void, inside=_AFTER_PARENS)
+    tail = rf"{tail}\([^)]++\)$"
+    inside = up_to(tail, first=NO_INNER_PAREN + r"[^)\s]*+", word=r"[^)\s]++")
+    return between(rf"{head}(?=.*+(?<=[^)]\)))", tail, void, inside=inside)
 
 
 ENDS_IN_PAREN = r"(?=.*+(?<=\)))"

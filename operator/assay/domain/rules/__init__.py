@@ -20,6 +20,7 @@ from assay.domain.outcomes import RunOutcome
 from assay.domain.plan import RunKind
 from assay.domain.profiles import Profile
 from assay.domain.rules.classes import lists_of
+from assay.domain.rules.collisions import expected_names_collide
 from assay.domain.rules.dirty_image import dirty_image
 from assay.domain.rules.excluded import pass_to_pass_excluded
 from assay.domain.rules.exit_code import exit_code_contradicts
@@ -68,6 +69,7 @@ RULES: tuple[Rule, ...] = (
     module_cache,
     told_by_the_rest,
     pass_to_pass_excluded,
+    expected_names_collide,
     extra_passing_tests,
     exit_code_contradicts,
 )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping
 
-from assay.domain.logs.names import NameRules, normalised
+from assay.domain.logs.names import AS_PRINTED, NameRules, collisions, normalised
 from assay.domain.profiles import NameRule
 
 DURATIONS = NameRules()
@@ -14,6 +14,11 @@ DURATIONS = NameRules()
 def key_of(name: str, rules: Collection[NameRule]) -> str:
     """Return the form under which all spellings of one test are equal."""
     return normalised(name, DURATIONS) if NameRule.DURATIONS in rules else name
+
+
+def spellings_of(names: Iterable[str], rules: Collection[NameRule]) -> Mapping[str, tuple[str, ...]]:
+    """Return key -> its distinct spellings, where there are two or more among the names."""
+    return collisions(names, DURATIONS if NameRule.DURATIONS in rules else AS_PRINTED)
 
 
 def cut_matches(name: str, observed: Collection[str]) -> tuple[str, ...]:
