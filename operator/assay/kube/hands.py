@@ -1,0 +1,121 @@
+"""Client of a sandbox's hands: calls and submissions, each safe to ask for again after any failure."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+import aiohttp
+
+PORT = 7070
+ANSWER_SECONDS = 30.0
+LONG_POLL_SECONDS = 15.0
+
+
+class HandsError(Exception):
+    """The hands refused; ``status`` as in HTTP, ``reason`` a word where they gave one.  Nothing was begun."""
+
+    def __init__(self, status: int, message: str, reason: str = "") -> None:
+        super().__init__(f"{status}: {message}")
+        self.status = status
+        self.message = message
+        self.reason = reason
+
+
+class Hands:
+    """The hands at ``address`` (``ip`` or ``ip:port``, IPv6 in brackets when with a port).
+
+    A connection that fails raises ``OSError`` or ``aiohttp.ClientError``: ask again, nothing runs twice.
+    """
+
+    def __init__(self, session: aiohttp.ClientSession, address: str, key: str) -> None:
+        self._session = session
+        self._base = f"http://{_with_port(address)}"
+        self._headers = {"Authorization": f"Bearer {key}"}
+
+    async def state(self) -> dict[str, Any]:
+        """Return the sandbox's state."""
+        return await self._json("GET", "/v1/state")
+
+    async def touch(self) -> None:
+        """Begin the idle time anew."""
+        await self._json("POST", "/v1/touch")
+
+    async def start(self, identifier: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Take up a call, or find it; return its state."""
+        return await self._json("PUT", f"/v1/calls/{identifier}", json=body)
+
+    async def wait(self, identifier: str, seconds: float) -> dict[str, Any]:
+        """Return the call's state once it is done, or as it is after ``seconds``."""
+        until = asyncio.get_running_loop().time() + seconds
+        while True:
+            left = max(0.0, until - asyncio.get_running_loop().time())
+            step = min(left, LONG_POLL_SECONDS)
+            state = await self._json("GET", f"/v1/calls/{identifier}", params={"wait": f"{step:.3f}"})
+            if state["state"] == "done" or left <= step:
+                return state
+
+    async def output(self, identifier: str, *, offset: int = 0, limit: int = 1 << 20) -> tuple[bytes, int, int]:
+        """Return bytes of the output, where they begin (past a gap: later than asked), and the output's whole size."""
+        params = {"offset": str(offset), "limit": str(limit)}
+        async with self._ask("GET", f"/v1/calls/{identifier}/output", params=params) as response:
+            await _raise_for(response)
+            data = await response.read()
+            return data, int(response.headers["X-Offset"]), int(response.headers["X-Output-Bytes"])
+
+    async def cancel(self, identifier: str) -> dict[str, Any]:
+        """Kill the call; return its state."""
+        return await self._json("POST", f"/v1/calls/{identifier}/cancel")
+
+    async def submission(self, number: int, *, seconds: float = 900.0) -> bytes:
+        """Lock the sandbox and return the diff; the same bytes each time.
+
+        Raises :class:`HandsError` 409 ``NothingCaptured``, 413 ``SubmissionTooLarge``, or 504 after ``seconds``; the
+        sandbox stays locked.
+        """
+        until = asyncio.get_running_loop().time() + seconds
+        while asyncio.get_running_loop().time() < until:
+            async with self._ask("POST", f"/v1/submissions/{number}", params={"wait": f"{LONG_POLL_SECONDS}"}) as response:
+                await _raise_for(response)
+                data = await response.read()
+                if response.status == 202:
+                    continue
+                if hashlib.sha256(data).hexdigest() != response.headers["X-Sha256"]:
+                    raise aiohttp.ClientPayloadError("the diff arrived damaged")
+                return data
+        raise HandsError(504, "the diff was not taken in time", "Timeout")
+
+    async def release(self, number: int) -> None:
+        """Let the agent go on."""
+        await self._json("POST", f"/v1/submissions/{number}/release")
+
+    async def _json(self, method: str, path: str, **options: Any) -> dict[str, Any]:
+        async with self._ask(method, path, **options) as response:
+            await _raise_for(response)
+            found: dict[str, Any] = await response.json()
+            return found
+
+    def _ask(self, method: str, path: str, **options: Any) -> Any:
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=10, sock_read=ANSWER_SECONDS)
+        return self._session.request(method, self._base + path, headers=self._headers, timeout=timeout, **options)
+
+
+async def _raise_for(response: aiohttp.ClientResponse) -> None:
+    if response.status < 300:
+        return
+    try:
+        said = await response.json()
+    except (aiohttp.ContentTypeError, ValueError):
+        said = {}
+    said = said if isinstance(said, dict) else {}
+    raise HandsError(response.status, str(said.get("error", response.reason)), str(said.get("reason", "")))
+
+
+def _with_port(address: str) -> str:
+    if address.startswith("["):
+        return address if "]:" in address else f"{address}:{PORT}"
+    if address.count(":") > 1:
+        return f"[{address}]:{PORT}"
+    return address if ":" in address else f"{address}:{PORT}"
