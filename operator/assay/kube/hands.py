@@ -77,9 +77,11 @@ class Hands:
         """
         until = asyncio.get_running_loop().time() + seconds
         while asyncio.get_running_loop().time() < until:
-            async with self._ask("POST", f"/v1/submissions/{number}", params={"wait": f"{LONG_POLL_SECONDS}"}) as response:
+            async with self._ask(
+                "POST", f"/v1/submissions/{number}", params={"wait": f"{LONG_POLL_SECONDS}"}
+            ) as response:
                 await _raise_for(response)
-                data = await response.read()
+                data: bytes = await response.read()
                 if response.status == 202:
                     continue
                 if hashlib.sha256(data).hexdigest() != response.headers["X-Sha256"]:

@@ -103,7 +103,7 @@ class Sandbox:
         assert self.readiness()[0] == 200, (self.readiness(), self.log)
 
     def _is_over(self) -> bool:
-        return any(process.poll() is not None for process in self.processes[-2:])
+        return any(process.poll() is not None for process in (self.hands, self.serve))
 
     def readiness(self) -> tuple[int, str]:
         try:

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Mapping
 from json import loads
+from typing import Any
 
 from assay.witness.frames import Printer, canonical_json
 from assay.witness.hands.api import Api, refusal
@@ -84,10 +85,10 @@ def _isolation(gate: dict[str, object], sampler: Sampler, targets: int) -> dict[
     return gate | seen | {"targets": targets, "leakCount": sampler.leak_count}
 
 
-def _kept(path: str) -> dict[str, object] | None:
+def _kept(path: str) -> dict[str, Any] | None:
     try:
         with open(path, "rb") as file:
-            found: dict[str, object] = loads(file.read())
+            found: dict[str, Any] = loads(file.read())
     except FileNotFoundError:
         return None
     return found

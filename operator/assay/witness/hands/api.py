@@ -97,9 +97,7 @@ class Api:
         facts = dict(self._engine.facts)
         told = {name: facts.pop(name, None) for name in ("base", "baseIs", "workdir", "top", "shell", "root")}
         removed = {name: int(value) if value.isdecimal() else None for name, value in facts.items()}
-        return answer_json(
-            200, self._engine.summary() | told | {"isolation": self._isolation(), "history": removed}
-        )
+        return answer_json(200, self._engine.summary() | told | {"isolation": self._isolation(), "history": removed})
 
     def _put(self, identifier: str, request: Request) -> Response:
         if not (0 < len(identifier) <= 200 and identifier.isascii() and identifier.replace("-", "").isalnum()):

@@ -11,13 +11,13 @@ import select
 import threading
 import time
 from collections import deque
-from json import dumps, loads
 
 from assay.witness.hands.call import DONE, EXIT_TIMEOUT, QUEUED, RUNNING, Call
 from assay.witness.hands.channel import Channel, waiting_bytes
 from assay.witness.hands.jobs import Job, capture, job_of
 from assay.witness.hands.journal import Journal
 from assay.witness.hands.spool import Limits, Spool
+from assay.witness.hands.volume import Volume
 
 GRACE_SECONDS = 2.0
 """Between the signals TERM and KILL."""
@@ -46,10 +46,7 @@ class Engine:
     def __init__(self, folder: str, private: str, *, limits: Limits, budget: int) -> None:
         """Take up the state in ``private``; keep at most ``budget`` bytes of finished calls' output."""
         self._channel = Channel(folder)
-        self._private = private
-        self._limits = limits
-        self._budget = budget
-        os.makedirs(f"{private}/calls", exist_ok=True)
+        self._volume = Volume(private, limits, budget)
         self.changed = threading.Condition()
         self.calls: dict[str, Call] = {}
         self.locked: int | None = None
@@ -65,8 +62,6 @@ class Engine:
         self._look_at = 0.0
         self._told: dict[str, str] = {}
         self._late: dict[int, int] = {}
-        self._kept: deque[Call] = deque()
-        self._kept_bytes = 0
         self._poller = select.poll()
         self._wake_read, self._wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self._null = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
@@ -89,7 +84,7 @@ class Engine:
             if not self.ready:
                 raise NotReadyError(self.reason)
             number = self._numbers + 1
-            self._keep_request(number, dumps(body).encode())
+            self._volume.keep_request(number, body)
             self._journal.note("call", number, identifier, digest)
             self.active_at = time.monotonic()
             return self._enqueue(Call(number, identifier, digest))
@@ -146,8 +141,7 @@ class Engine:
 
     def spool_of(self, call: Call) -> Spool | None:
         """Return a reader of the call's output; None when it was dropped for want of room."""
-        folder = self._spool_folder(call.number)
-        return Spool(folder, self._limits) if call.spool or os.path.isdir(folder) else None
+        return self._volume.spool(call.number) if self._volume.holds(call.number) else None
 
     def summary(self) -> dict[str, object]:
         """Return counts and times."""
@@ -252,7 +246,7 @@ class Engine:
             self._channel.put(f"{call.number}.{suffix}", content)
         if self._output < 0:
             self._channel.make_fifo(f"{call.number}.out")
-            call.spool = Spool(self._spool_folder(call.number), self._limits)
+            call.spool = self._volume.spool(call.number)
             self._output = self._channel.open_output(call.number)
             self._poller.register(self._output, select.POLLIN)
         call.deadline = call.began + job.seconds
@@ -300,7 +294,7 @@ class Engine:
         if call.spool:
             call.output_bytes, call.omitted = call.spool.total, call.spool.omitted
             call.spool.close()
-            self._account(call, call.spool.stored)
+            self._settle(call)
         call.state = DONE
         self._journal.note("done", call.number, call.result())
         call.spool = None
@@ -310,7 +304,7 @@ class Engine:
             self._let_output_go(call.number)
         for suffix in ("job", "script", "stdin", "data"):
             self._channel.drop(f"{call.number}.{suffix}")
-        self._forget_request(call.number)
+        self._volume.forget_request(call.number)
         self.changed.notify_all()
 
     # --- output of processes that outlive their call -----------------------------------------------------------------
@@ -357,7 +351,7 @@ class Engine:
         self._numbers = max(numbered, default=0)
         for number, call in numbered.items():
             if call.state == DONE:
-                self._account(call, None)
+                self._settle(call)
             elif number in began:
                 call.state = RUNNING
                 call.began = time.monotonic() - max(0.0, time.time() - began[number])
@@ -377,7 +371,7 @@ class Engine:
                 self._poller.register(descriptor, select.POLLIN)
         if self._running:
             call = self._running
-            call.spool = Spool(self._spool_folder(call.number), self._limits)
+            call.spool = self._volume.spool(call.number)
             self._channel.make_fifo(f"{call.number}.out")
             self._output = self._channel.open_output(call.number)
             self._poller.register(self._output, select.POLLIN)
@@ -393,36 +387,11 @@ class Engine:
     def _job(self, call: Call) -> Job:
         if call.is_capture:
             return capture()
-        with open(f"{self._private}/calls/{call.number}.request", "rb") as file:
-            return job_of(loads(file.read()), f"{self._channel.folder}/{call.number}.")
+        return job_of(self._volume.request(call.number), f"{self._channel.folder}/{call.number}.")
 
-    def _keep_request(self, number: int, body: bytes) -> None:
-        with open(f"{self._private}/calls/{number}.request", "wb") as file:
-            file.write(body)
-
-    def _forget_request(self, number: int) -> None:
-        path = f"{self._private}/calls/{number}.request"
-        if os.path.exists(path):
-            os.unlink(path)
-
-    def _account(self, call: Call, stored: int | None) -> None:
-        """Count a finished call's bytes; drop the oldest outputs when there are too many.  Submissions stay."""
-        if call.is_capture:
-            return
-        if stored is None:
-            folder = self._spool_folder(call.number)
-            if not os.path.isdir(folder):
-                return
-            stored = Spool(folder, self._limits).stored
-        self._kept.append(call)
-        self._kept_bytes += stored
-        while self._kept_bytes > self._budget and len(self._kept) > 1:
-            oldest = Spool(self._spool_folder(self._kept.popleft().number), self._limits)
-            self._kept_bytes -= oldest.stored
-            oldest.remove()
-
-    def _spool_folder(self, number: int) -> str:
-        return f"{self._private}/calls/{number}"
+    def _settle(self, call: Call) -> None:
+        if not call.is_capture:
+            self._volume.settle(call.number)
 
     def _wake(self) -> None:
         try:

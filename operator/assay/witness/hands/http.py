@@ -110,10 +110,7 @@ class Server:
             if answer is not None and length:
                 keep = False
             if answer is None:
-                large = length > LARGE_BYTES
-                if large and not self._large.acquire(timeout=STALL_SECONDS):
-                    large = False
-                    raise BadRequestError(503, "too many large requests at once")
+                large = length > LARGE_BYTES and self._admit_large()
                 if request.headers.get("expect", "").lower() == "100-continue":
                     connection.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
                 answer = self._handle(request._replace(body=reader.take(length)))
@@ -124,6 +121,11 @@ class Server:
                 self._large.release()
         _send(connection, answer, keep=keep)
         return keep
+
+    def _admit_large(self) -> bool:
+        if not self._large.acquire(timeout=STALL_SECONDS):
+            raise BadRequestError(503, "too many large requests at once")
+        return True
 
 
 class _Reader:
@@ -187,7 +189,12 @@ def _parsed(head: bytes) -> tuple[Request, int, bool]:
     headers: dict[str, str] = {}
     for line in lines[1:]:
         name, colon, value = line.partition(":")
-        if not colon or not name or name != name.strip() or (name.lower() == "content-length" and name.lower() in headers):
+        if (
+            not colon
+            or not name
+            or name != name.strip()
+            or (name.lower() == "content-length" and name.lower() in headers)
+        ):
             raise BadRequestError(400, "not a header")
         headers[name.lower()] = value.strip()
     if "transfer-encoding" in headers:
