@@ -4,6 +4,15 @@ from typing import Any
 
 import pytest
 
+from assay.api.base import ObjectMeta
+from assay.api.episode import (
+    AgentEpisode,
+    AgentEpisodeSpec,
+    AgentEpisodeStatus,
+    EpisodePhase,
+    GoPolicy,
+    SandboxStatus,
+)
 from assay.domain.goproxy.gomod import import_comments_of, module_path_of_gomod, required_paths_of_gomod
 from assay.domain.goproxy.records import BadRecord, RunRecord, normal_address, record_of_episode, record_of_mapping
 
@@ -72,6 +81,25 @@ def test_an_episode_with_a_sandbox_is_a_record() -> None:
 )
 def test_an_episode_without_a_sandbox_on_the_gateway_is_none(changes: dict[str, Any]) -> None:
     assert record_of_episode(_episode(**changes)) is None
+
+
+@pytest.mark.parametrize("phase", ["Finished", "Expired", "Cancelled", "Failed"])
+def test_an_episode_that_is_over_has_no_route(phase: str) -> None:
+    status = _episode()["status"] | {"phase": phase}
+    assert record_of_episode(_episode(status=status)) is None
+    assert isinstance(record_of_episode(_episode(status=status | {"phase": "Ready"})), RunRecord)
+
+
+def test_an_episode_as_the_api_model_writes_it_is_a_record() -> None:
+    sandbox = SandboxStatus(pod_uid="u", pod_ips=("10.0.0.7",), token_sha256="0" * 64)
+    made = AgentEpisode(
+        metadata=ObjectMeta(name="e", namespace="runs"),
+        spec=AgentEpisodeSpec(validation="v", network="GoProxy", go_policy=GoPolicy(owned=("github.com/a/b",))),
+        status=AgentEpisodeStatus(phase=EpisodePhase.READY, sandbox=sandbox),
+    )
+    record = record_of_episode(made.model_dump(mode="json", by_alias=True))
+    assert isinstance(record, RunRecord)
+    assert (record.run, record.pod_uid, record.not_after) == ("runs/e", "u", None)
 
 
 def test_an_episode_without_a_policy_is_refused() -> None:

@@ -6,15 +6,19 @@ import asyncio
 import logging
 import signal
 import sys
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from assay.goproxy.episodes import followed
 from assay.goproxy.http_upstream import upstream_of
-from assay.goproxy.policies import FilePolicies
+from assay.goproxy.policies import FilePolicies, PolicySource
 from assay.goproxy.server import running
 from assay.goproxy.settings import Settings
+from assay.kube.client import Client
 
 _MIB = 1 << 20
 
@@ -27,8 +31,13 @@ def register(app: typer.Typer) -> None:
 def goproxy(
     *,
     upstream: Annotated[str, typer.Option(help="GOPROXY server (http, https) or a directory of module files.")],
-    policies: Annotated[Path, typer.Option(help="JSON file of policy records; read again when it is replaced.")],
     cache_dir: Annotated[Path, typer.Option(help="Directory of the module cache.")],
+    policies: Annotated[
+        Path | None, typer.Option(help="JSON file of policy records; read again when it is replaced.")
+    ] = None,
+    namespace: Annotated[
+        list[str] | None, typer.Option(help="Namespace whose AgentEpisodes are the policy records; repeatable.")
+    ] = None,
     upstream_suffix: Annotated[
         str, typer.Option(help="Path put behind the upstream's URL; empty for a proxy that knows no such path.")
     ] = "cached-only",
@@ -72,10 +81,12 @@ def goproxy(
         total_seconds=total_seconds,
         zip_seconds=zip_seconds,
     )
-    asyncio.run(_serve(settings, policies))
+    if (policies is None) == (not namespace):
+        raise typer.BadParameter("give --policies or --namespace: where the policy records come from")
+    asyncio.run(_serve(settings, FilePolicies(policies) if policies else tuple(namespace or ())))
 
 
-async def _serve(settings: Settings, policies: Path) -> None:
+async def _serve(settings: Settings, source: FilePolicies | Sequence[str]) -> None:
     """Run until SIGTERM or SIGINT."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -85,5 +96,19 @@ async def _serve(settings: Settings, policies: Path) -> None:
         upstream = upstream_of(settings)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from error
-    async with running(settings, FilePolicies(policies), upstream):
+    async with _policies(source) as policies, running(settings, policies, upstream):
         await stop.wait()
+
+
+@asynccontextmanager
+async def _policies(source: FilePolicies | Sequence[str]) -> AsyncIterator[PolicySource]:
+    """Records of a file, or of the episodes of namespaces."""
+    if isinstance(source, FilePolicies):
+        yield source
+        return
+    client = await Client.connect()
+    try:
+        async with followed(client, source) as policies:
+            yield policies
+    finally:
+        await client.close()

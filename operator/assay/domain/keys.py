@@ -19,6 +19,16 @@ def agent_key(master: bytes, *, namespace: str, name: str, uid: str) -> str:
     return f"{AGENT_PREFIX}.{namespace}.{name}.{_derived(master, f'agent/{uid}')}"
 
 
+def go_token(master: bytes, uid: str) -> str:
+    """Return the token (hex) by which the Go module gateway knows an episode's sandbox; it holds ``sha256_of`` alone."""
+    return _derived(master, f"goproxy/{uid}")
+
+
+def sha256_of(token: str) -> str:
+    """Return the SHA-256 (hex) of a token: what may be written where others read."""
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
 def agent_of_key(key: str) -> tuple[str, str] | None:
     """Return the namespace and name that an agent's key claims to be for; None for a key of another kind.
 

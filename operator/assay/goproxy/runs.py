@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
@@ -70,9 +70,10 @@ class Ledger:
         self._accounts.move_to_end(run)
         return account
 
-    def usage(self) -> dict[str, dict[str, object]]:
-        """Return the counts of all runs by name."""
-        return {run: account.as_dict() for run, account in self._accounts.items()}
+    def usage(self, runs: Collection[str] | None = None) -> dict[str, dict[str, object]]:
+        """Return the counts by run, of all or of those named; a run that never asked has none."""
+        chosen = self._accounts if runs is None else [run for run in runs if run in self._accounts]
+        return {run: self._accounts[run].as_dict() for run in chosen}
 
     @asynccontextmanager
     async def slot(self, account: Account) -> AsyncIterator[None]:

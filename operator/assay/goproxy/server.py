@@ -210,7 +210,7 @@ def assert_c_parser() -> None:
 
 
 def health_app(gateway: Gateway) -> web.Application:
-    """Return the application of the health port: /healthz, /readyz, /metrics, /usage."""
+    """Return the application of the health port: /healthz, /readyz, /metrics, /usage (of all runs, or by POST of some)."""
 
     async def healthz(_: web.Request) -> web.Response:
         return web.Response(text="ok\n")
@@ -228,9 +228,17 @@ def health_app(gateway: Gateway) -> web.Application:
     async def usage(_: web.Request) -> web.Response:
         return web.json_response(gateway.ledger.usage())
 
+    async def usage_of(request: web.Request) -> web.Response:
+        asked = await request.json()
+        runs = asked.get("runs") if isinstance(asked, dict) else None
+        if not isinstance(runs, list) or not all(isinstance(run, str) for run in runs):
+            return web.Response(status=400, text='expected {"runs": ["namespace/name"]}\n')
+        return web.json_response(gateway.ledger.usage(runs))
+
     app = web.Application()
     app.router.add_get("/healthz", healthz)
     app.router.add_get("/readyz", readyz)
     app.router.add_get("/metrics", metrics)
     app.router.add_get("/usage", usage)
+    app.router.add_post("/usage", usage_of)
     return app

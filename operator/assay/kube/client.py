@@ -66,6 +66,7 @@ ENDPOINT_SLICES = Kind(prefix="/apis/discovery.k8s.io/v1", plural="endpointslice
 LEASES = Kind(prefix="/apis/coordination.k8s.io/v1", plural="leases")
 NETWORK_POLICIES = Kind(prefix="/apis/networking.k8s.io/v1", plural="networkpolicies")
 TASK_VALIDATIONS = Kind(prefix="/apis/assay.dev/v1alpha1", plural="taskvalidations")
+AGENT_EPISODES = Kind(prefix="/apis/assay.dev/v1alpha1", plural="agentepisodes")
 
 
 class Client:
@@ -104,18 +105,61 @@ class Client:
         self, kind: Kind, namespace: str, *, selector: str = "", size: int = 500
     ) -> AsyncIterator[list[Any]]:
         """Yield a collection's objects, ``size`` at a time."""
+        async for items, _ in self.versioned_pages(kind, namespace, selector=selector, size=size):
+            yield items
+
+    async def versioned_pages(
+        self, kind: Kind, namespace: str, *, selector: str = "", size: int = 500
+    ) -> AsyncIterator[tuple[list[Any], str]]:
+        """Yield a collection's objects, ``size`` at a time, with the resourceVersion from which a watch goes on."""
         query = {"limit": str(size)} | ({"labelSelector": selector} if selector else {})
         while True:
             page = _object(await self._request("GET", kind, kind.path(namespace), query=query))
-            yield page.get("items") or []
-            token = (page.get("metadata") or {}).get("continue")
+            metadata = page.get("metadata") or {}
+            yield page.get("items") or [], str(metadata.get("resourceVersion", ""))
+            token = metadata.get("continue")
             if not token:
                 return
             query["continue"] = token
 
+    async def watch(
+        self, kind: Kind, namespace: str, *, version: str, seconds: int = 300
+    ) -> AsyncIterator[tuple[str, dict[str, Any]]]:
+        """Yield what happens to a collection after ``version``: the event's type and the object.
+
+        Ends after ``seconds`` or with the connection.  ``ApiError`` 410 when the version is too old, else as ever.
+        """
+        query = {
+            "watch": "true",
+            "resourceVersion": version,
+            "allowWatchBookmarks": "true",
+            "timeoutSeconds": str(seconds),
+        }
+        url = f"{self._host}{kind.path(namespace)}?{urlencode(query)}"
+        headers = {"Accept": "application/json", "User-Agent": "assay"}
+        await self._api.update_params_for_auth(headers, [], ["BearerToken"], url, "GET", None)
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=30, sock_read=seconds + 30)
+        try:
+            async with self._session.get(url, headers=headers, timeout=timeout) as response:
+                REQUESTS.labels("WATCH", kind.plural, str(response.status)).inc()
+                if response.status >= 400:
+                    raise _error_of(response.status, await response.read())
+                async for line in _lines(response.content):
+                    event = json.loads(line)
+                    if event["type"] == "ERROR":
+                        raise _error_of(int(event["object"].get("code", 500)), json.dumps(event["object"]).encode())
+                    yield event["type"], event["object"]
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise ApiError(0, "Unreachable", f"{type(error).__name__}: {error}") from error
+
     async def create(self, kind: Kind, namespace: str, manifest: Mapping[str, Any]) -> dict[str, Any]:
         """Create an object; an existing one of the name is an ``ApiError`` with status 409."""
         return _object(await self._request("POST", kind, kind.path(namespace), body=manifest))
+
+    async def patch(self, kind: Kind, namespace: str, name: str, patch: Mapping[str, Any]) -> dict[str, Any]:
+        """Merge into an object; a ``metadata.resourceVersion`` in the patch is a precondition (409 when it fails)."""
+        path = kind.path(namespace, name)
+        return _object(await self._request("PATCH", kind, path, body=patch, content_type=MERGE_PATCH))
 
     async def patch_status(self, kind: Kind, namespace: str, name: str, patch: Mapping[str, Any]) -> dict[str, Any]:
         """Merge into an object's status; a ``metadata.resourceVersion`` in the patch is a precondition."""
@@ -205,6 +249,18 @@ class Client:
             verb, url, data=data, headers=headers, timeout=aiohttp.ClientTimeout(total=timeout)
         ) as response:
             return response.status, response.headers, await response.read()
+
+
+async def _lines(stream: aiohttp.StreamReader) -> AsyncIterator[bytes]:
+    """Yield lines of any length: an object may be larger than the reader's own limit for one."""
+    parts: list[bytes] = []
+    async for chunk in stream.iter_any():
+        *ended, rest = chunk.split(b"\n")
+        for line in ended:
+            yield b"".join([*parts, line])
+            parts = []
+        if rest:
+            parts.append(rest)
 
 
 def _object(content: bytes) -> dict[str, Any]:

@@ -12,9 +12,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from assay.api.v1alpha1 import EpisodePhase
 from assay.domain.gomodules import GoPolicy
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
+_ENDED = frozenset({EpisodePhase.FINISHED, EpisodePhase.EXPIRED, EpisodePhase.CANCELLED, EpisodePhase.FAILED})
 MAX_ENTRIES = 10_000
 
 
@@ -69,15 +71,19 @@ def record_of_episode(episode: Mapping[str, object]) -> RunRecord | BadRecord | 
     """Read an AgentEpisode; None where it has no sandbox that may use the gateway (yet, any more, or at all).
 
     Taken: ``spec.network`` (must be GoProxy), ``spec.goPolicy {owned, forkNames, nestedElsewhere, notAfter}``,
-    ``status.sandbox {podUID, podIPs, tokenSHA256}``, ``metadata {namespace, name}``.
+    ``status {phase, sandbox {podUID, podIPs, tokenSHA256}}``, ``metadata {namespace, name}``.
     """
     metadata, spec, status = (_part(episode, key) for key in ("metadata", "spec", "status"))
     sandbox = _part(status, "sandbox")
-    if spec.get("network") != "GoProxy" or not sandbox.get("tokenSHA256") or metadata.get("deletionTimestamp"):
+    if spec.get("network") != "GoProxy" or not sandbox.get("tokenSHA256"):
         return None
+    if metadata.get("deletionTimestamp") or str(status.get("phase")) in _ENDED:
+        return None
+    policy = dict(_part(spec, "goPolicy"))
     return record_of_mapping(
         {
-            **_part(spec, "goPolicy"),
+            **policy,
+            "notAfter": policy.get("notAfter") or None,
             "run": f"{metadata.get('namespace', '')}/{metadata.get('name', '')}",
             "podUID": sandbox.get("podUID", ""),
             "tokenSHA256": sandbox["tokenSHA256"],
