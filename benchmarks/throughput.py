@@ -135,9 +135,11 @@ def done(stage: Stage, kind: Kind, word: str) -> int:
 
 
 def wait_for(stage: Stage, kind: Kind, word: str, count: int) -> None:
-    """Wait until so many objects of a round are complete, looking closely at the end."""
+    """Wait until so many objects of a round are complete: few looks, each costs the API server a list, close at the end."""
+    started = time.monotonic()
     while (found := done(stage, kind, word)) < count:
-        time.sleep(0.5 if found < 0.8 * count else 0.1)
+        left = (time.monotonic() - started) * (count - found) / max(found, 1)
+        time.sleep(min(5.0, max(0.1, left / 2)) if found else 1.0)
 
 
 def timed(stage: Stage, kind: Kind, word: str, count: int) -> float:

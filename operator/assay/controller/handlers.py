@@ -61,7 +61,7 @@ def frame_settings() -> kopf.OperatorSettings:
     settings.posting.enabled = False
     settings.scanning.disabled = True
     settings.peering.standalone = True
-    settings.watching.chunk_size = 500
+    settings.watching.chunk_size = 100
     settings.watching.server_timeout = 300
     settings.watching.label_selectors["pods"] = f"{LABEL_MANAGED}={MANAGED_BY}"
     settings.queueing.idle_timeout = 0.2

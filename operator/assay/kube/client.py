@@ -102,7 +102,7 @@ class Client:
         return _object(await self._request("GET", kind, kind.path(namespace, name)))
 
     async def pages(
-        self, kind: Kind, namespace: str, *, selector: str = "", size: int = 500
+        self, kind: Kind, namespace: str, *, selector: str = "", size: int = 100
     ) -> AsyncIterator[list[Any]]:
         """Yield a collection's objects, ``size`` at a time."""
         async for items, _ in self.versioned_pages(kind, namespace, selector=selector, size=size):
