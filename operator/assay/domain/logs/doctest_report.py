@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from assay.domain.logs.failures import UnreadableError
 from assay.domain.logs.statuses import FAILED, PASSED
-from assay.domain.logs.xml_reports import MalformedError, feed
+from assay.domain.logs.xml_reports import MalformedError, feed, island
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,15 +14,12 @@ class DoctestReport:
 
     def results_of(self, text: str) -> dict[str, str]:
         """`case > subcase` -> status in the first `<doctest>` island; raises `UnreadableError` where it is broken."""
-        start = text.find("<doctest")
-        if start < 0:
+        report = island(text, "doctest")
+        if report is None:
             return {}
-        end = text.find("</doctest>", start)
-        if end < 0:
-            raise UnreadableError("the doctest report has no end")
         target = _Subcases()
         try:
-            feed(target, text, start, end + len("</doctest>"))
+            feed(target, text, *report)
         except MalformedError as error:
             raise UnreadableError(f"the doctest report is not well-formed: {error}") from error
         return {str(name): PASSED if passed else FAILED for name, passed in target.found}

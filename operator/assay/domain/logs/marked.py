@@ -27,7 +27,7 @@ class Rule:
     none). `status` is the status itself, or a map from the group `word` to it (a word that is not in the map writes
     nothing), or a function of that group. `clean` is applied to the line for this rule alone. `label` makes the line a
     heading: its name is the label of what follows and nothing is written. `heads` (a character class, without brackets)
-    and `clue` say how a fitting line begins and what it contains; they only save time.
+    and `clue` say how a fitting line begins and what it contains; they only save time, where rules are tried line by line.
     """
 
     pattern: re.Pattern[str] | Callable[[str], Found | None]

@@ -11,7 +11,7 @@ from junitparser import Error, Failure, Skipped, TestCase
 
 from assay.domain.logs.failures import UnreadableError
 from assay.domain.logs.statuses import ERROR, FAILED, PASSED, SKIPPED, Observed
-from assay.domain.logs.xml_reports import MalformedError, Target, feed
+from assay.domain.logs.xml_reports import MalformedError, Target, feed, island
 
 _OPENING = re.compile(r"<(testsuites|testsuite)\b")
 _JUNIT_OUTCOMES = ((Failure, FAILED), (Error, ERROR), (Skipped, SKIPPED))
@@ -92,14 +92,11 @@ def _read(target: Target, text: str, start: int, end: int) -> None:
 
 def trx(text: str) -> dict[str, str]:
     """`testName` -> status of every result in the .NET report that begins with `<TestRun`."""
-    start = text.find("<TestRun")
-    if start < 0:
+    report = island(text, "TestRun")
+    if report is None:
         return {}
-    end = text.find("</TestRun>", start)
-    if end < 0:
-        raise UnreadableError("the report has no end: <TestRun>")
     target = _TrxResults()
-    _read(target, text, start, end + len("</TestRun>"))
+    _read(target, text, *report)
     return target.results
 
 

@@ -55,6 +55,17 @@ def feed(target: Target, text: str, start: int, end: int) -> None:
         raise MalformedError(str(error)) from error
 
 
+def island(text: str, tag: str) -> tuple[int, int] | None:
+    """Where the first element of a tag stands in a log, None without one; raises `UnreadableError` if it has no end."""
+    start = text.find(f"<{tag}")
+    if start < 0:
+        return None
+    end = text.find(f"</{tag}>", start)
+    if end < 0:
+        raise UnreadableError(f"the report has no end: <{tag}>")
+    return start, end + len(f"</{tag}>")
+
+
 def _plain_parser(target: Target) -> Callable[[str, bool], object]:
     """Expat itself, for documents without a type: nothing in them can declare an entity. Much faster than the other."""
     parser = ParserCreate(namespace_separator="}")

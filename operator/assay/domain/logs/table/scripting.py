@@ -94,14 +94,12 @@ ROWS = (
     marked(
         "parse_log_ruby_v1",
         "ruby",
-        rule(r"(?P<name>[A-Z][A-Za-z0-9_]*+)$", label=True, heads="A-Z"),
+        rule(r"(?P<name>[A-Z][A-Za-z0-9_]*+)$", label=True),
         rule(
             rf"\s*+(?P<name>test[^A-Z][^A-Z]++)(?<=\s){_RUBY_TAIL}",
             _RUBY_WORDS,
             _ruby_name,
             merge=severity,
-            heads=r"\st",
-            clue="test",
         ),
         split=Split.UNIVERSAL,
         trim=Trim.RIGHT,
