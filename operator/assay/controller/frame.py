@@ -1,7 +1,7 @@
 """kopf without its memory of objects: it copies every object several times to find out what changed, for nobody here.
 
 Only raw events are handled (``assay.controller.handlers``), so there is no difference to compute and no progress to keep.
-Measured: without these two, half of the operator's processor time went into the copies.
+Measured: the copies took 0.2 ms for a usual TaskValidation and 0.4 ms for a pod, some ten times a run.
 """
 
 from __future__ import annotations
