@@ -9,6 +9,7 @@ from assay.cli import (
     deny_list,
     diff,
     explain,
+    gateway,
     goproxy,
     imports,
     logs,
@@ -35,6 +36,7 @@ def root(version: bool = typer.Option(False, "--version", help="Print the versio
 
 for module in (
     operator,
+    gateway,
     goproxy,
     imports,
     push,
