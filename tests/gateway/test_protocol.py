@@ -359,7 +359,7 @@ async def test_tool_calls_are_limited(stage: Stage, session: aiohttp.ClientSessi
         async def reason() -> object:
             return (await raw.call("bash", command="true", description="x")).get("reason")
 
-        await until(reason, "episode_finished")
+        await until(reason, "input_validation")
         assert (await raw.call("submit_answer"))["output"]["reward"] == 1.0
 
 

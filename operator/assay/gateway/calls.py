@@ -163,7 +163,9 @@ def _refusal(view: EpisodeView, *, waited: bool) -> Result | None:
         text = "Another submission was being graded and was not graded in the end; this call submitted nothing. Call submit_answer again."
         return Output(text=f"{text}\nExit code: 1", metadata={"ok": False, "tool": "submit_answer", "exit_code": 1})
     if view.submit >= view.most_submissions:
-        return Refused(text=f"all {view.most_submissions} submissions of this episode are used up", reason="episode_finished")
+        return Refused(
+            text=f"all {view.most_submissions} submissions of this episode are used up", reason="episode_finished"
+        )
     return None
 
 

@@ -44,7 +44,7 @@ def finished_refusal() -> Refused:
 def spent_refusal(view: EpisodeView) -> Refused:
     """Return the answer to calls past the limit of tool calls."""
     text = f"all {view.most_calls} tool calls of this episode are used up; only submit_answer is left"
-    return Refused(text=text, reason="episode_finished")
+    return Refused(text=text, reason="input_validation")
 
 
 def _rewarded(graded: Graded) -> Output:
