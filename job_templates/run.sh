@@ -165,6 +165,7 @@ assay_setup() {
 	assay_find_dirt
 	for assay_patch in $assay_patches; do
 		assay_apply "$assay_patch"
+		[ "$assay_patch" != submission ] || assay_confine
 	done
 	exit 0
 }
@@ -290,6 +291,31 @@ assay_patch_fails() {
 	printf '%s\n' "$assay_message" >&6
 	assay_say fact "patch-$1" failed
 	exit 97
+}
+
+# A submission may change the paths that the operator found in it and let through, and no others: where git reads a path
+# in it that the operator did not, the submission is refused.  (Odd names are compared in git's own quotes.)
+assay_confine() {
+	assay_allowed=$assay_newline$(cat "$assay_in/submission.paths."*)$assay_newline
+	assay_changed=$(
+		assay_git diff-index --cached --no-renames --name-only HEAD
+		{ cat "$assay_in/submission.patch."* && printf %s "$assay_ending"; } | assay_git apply --numstat 2>/dev/null
+	) || assay_changed=$(assay_git diff-index --cached --no-renames --name-only HEAD)
+	set -f
+	IFS=$assay_newline
+	for assay_line in $assay_changed; do
+		IFS=' '
+		assay_line=${assay_line##*"$assay_tab"}
+		case $assay_allowed in
+		*"$assay_newline$assay_line$assay_newline"*) ;;
+		*)
+			assay_message="the submission changes $assay_line, which it does not name in so many words"
+			assay_patch_fails submission
+			;;
+		esac
+	done
+	unset IFS
+	set +f
 }
 
 # git could not do its work here: a fault of the place, not of the patch.

@@ -13,7 +13,7 @@ from assay.controller.cache import Cache, object_view_of
 
 def raw_object(uid: str = "o", version: int = 1, **fields: Any) -> dict[str, Any]:
     metadata = {"namespace": "n", "name": uid, "uid": uid, "generation": 1, "resourceVersion": str(version)}
-    return {"metadata": metadata | fields.pop("metadata", {}), **fields}
+    return {"kind": "TaskValidation", "metadata": metadata | fields.pop("metadata", {})} | fields
 
 
 def raw_pod(uid: str = "p", owner: str = "o", version: int = 1, **status: Any) -> dict[str, Any]:
@@ -38,6 +38,13 @@ def test_an_object_is_kept_without_its_task() -> None:
 def test_an_object_that_says_little_has_defaults() -> None:
     view = object_view_of(raw_object())
     assert (view.complete, view.suspended, view.priority, view.observed, view.deleting) == (False, False, 0, 0, False)
+
+
+def test_an_episode_is_complete_in_a_final_phase() -> None:
+    phases = ("Pending", "Ready", "Grading", "Finished", "Expired", "Cancelled", "Failed")
+    views = [object_view_of(raw_object(kind="AgentEpisode", status={"phase": phase})) for phase in phases]
+    assert [view.complete for view in views] == [False] * 3 + [True] * 4
+    assert {view.kind for view in views} == {"AgentEpisode"}
 
 
 def test_complete_without_a_verdict_is_not_complete() -> None:

@@ -20,7 +20,8 @@ Lists = dict[str, list[dict[str, Any]]]
 
 
 def raw_object(uid: str, version: int = 1) -> dict[str, Any]:
-    return {"metadata": {"namespace": "n", "name": uid, "uid": uid, "resourceVersion": str(version)}}
+    metadata = {"namespace": "n", "name": uid, "uid": uid, "resourceVersion": str(version)}
+    return {"kind": "TaskValidation", "metadata": metadata}
 
 
 def raw_pod(uid: str, owner: str) -> dict[str, Any]:
@@ -32,11 +33,11 @@ class World:
     """An API server's lists, and what happens while they are sent."""
 
     def __init__(self) -> None:
-        self.lists: Lists = {"taskvalidations": [], "pods": []}
+        self.lists: Lists = {"taskvalidations": [], "agentepisodes": [], "pods": []}
         self.meanwhile: Callable[[], None] = lambda: None
 
     async def answer(self, request: web.Request) -> web.Response:
-        items = list(self.lists[request.path.rpartition("/")[2]])
+        items = list(self.lists.get(request.path.rpartition("/")[2], []))
         self.meanwhile()
         return web.json_response({"metadata": {}, "items": items})
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from assay.domain.patches import quoted
 from assay.witness.record import Record
 from job_templates.repositories import Tree, commit, git, patch_between, read_tree, write_tree
 from witness.pod import RUN_SH, Pod, Task, path_without, wait_for
@@ -424,6 +425,47 @@ def test_the_repositorys_own_index_and_objects_stay_as_they_were(pod: Pod, tmp_p
     assert code == 0
     assert output(record) == b" M m\n?? n\n"
     assert {path: path.read_bytes() for path in (repository / ".git").rglob("*") if path.is_file()} == before
+
+
+OUTSIDE = {
+    "another file": ({"a": b"2\n", "tests/test_a.py": b"weak\n"}, ["a"]),
+    "a new file": ({"a": b"2\n", "conftest.py": b"hook\n"}, ["a"]),
+    "a file moved away": ({"b": b"1\n"}, ["b"]),
+}
+GRADED_TREE = {"a": b"1\n", "tests/test_a.py": b"strong\n"}
+
+
+@pytest.mark.parametrize(("after", "allowed"), OUTSIDE.values(), ids=OUTSIDE)
+def test_a_submission_that_changes_a_path_it_was_not_let_through_with_is_refused(
+    pod: Pod, tmp_path: Path, after: Tree, allowed: list[str]
+):
+    repo = tmp_path / "repo"
+    diff = patch_between(repo, GRADED_TREE, {**({} if "b" in after else GRADED_TREE), **after})
+    (pod.inputs / "submission.paths.001").write_text("\n".join(allowed) + "\n")
+    code, record = perform(pod, "true", workdir=repo, patches={"submission": diff})
+    assert code == 97
+    assert record.facts["patch-submission"] == "failed"
+    assert b"does not name" in record.between("setup", None, "merged")
+
+
+def test_a_submission_is_applied_before_the_test_patch_and_every_command_runs(pod: Pod, machine, tmp_path: Path):
+    shell, path = machine
+    repo = tmp_path / "repo"
+    names = {"a": b"2\n", 'na\u00efve "q".py': b"x\n", "tab\there": b"y\n", "new/file": b"z\n"}
+    diff = patch_between(repo, GRADED_TREE, GRADED_TREE | names)
+    test = patch_between(repo, GRADED_TREE, GRADED_TREE | {"tests/test_a.py": b"stronger\n", "tests/test_b.py": b"b\n"})
+    (pod.inputs / "submission.paths.001").write_bytes(b"".join(quoted(name.encode()) + b"\n" for name in names))
+    code, record = perform(
+        pod,
+        "cat a tests/test_a.py; exit 3",
+        "cat new/file tests/test_b.py",
+        workdir=repo,
+        patches={"submission": diff, "test": test},
+        shell=shell,
+        PATH=path,
+    )
+    assert code == 3
+    assert (output(record, 1), output(record, 2)) == (b"2\nstronger\n", b"z\nb\n")
 
 
 def test_a_patch_in_many_pieces_is_one_patch(pod: Pod, tmp_path: Path):

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from assay.domain.episodes import FINAL
 from assay.domain.pods import PodView, seconds_since_1970, view_of
 
 REMEMBERED_DELETIONS = 20_000
@@ -17,8 +18,9 @@ REMEMBERED_DELETIONS = 20_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObjectView:
-    """A TaskValidation, without its task."""
+    """An object, without its task; ``complete``: its end is written and final."""
 
+    kind: str
     namespace: str
     name: str
     uid: str
@@ -33,10 +35,11 @@ class ObjectView:
 
 
 def object_view_of(raw: Mapping[str, Any]) -> ObjectView:
-    """Return the view of an object's JSON."""
+    """Return the view of an object's JSON, as the API server gives it: a list's items name their kind too."""
     metadata, spec, status = raw["metadata"], raw.get("spec") or {}, raw.get("status") or {}
     generation = int(metadata.get("generation", 0))
     return ObjectView(
+        kind=raw["kind"],
         namespace=metadata["namespace"],
         name=metadata["name"],
         uid=metadata["uid"],
@@ -44,11 +47,17 @@ def object_view_of(raw: Mapping[str, Any]) -> ObjectView:
         resource_version=int(metadata.get("resourceVersion") or 0),
         created=seconds_since_1970(metadata.get("creationTimestamp")),
         deleting=bool(metadata.get("deletionTimestamp")),
-        complete=status.get("phase") == "Complete" and status.get("verdict") is not None,
+        complete=_is_complete(raw["kind"], status),
         observed=int(status.get("observedGeneration") or 0),
         suspended=bool(spec.get("suspend")),
         priority=int(spec.get("priority") or 0),
     )
+
+
+def _is_complete(kind: str, status: Mapping[str, Any]) -> bool:
+    if kind == "AgentEpisode":
+        return status.get("phase") in FINAL
+    return status.get("phase") == "Complete" and status.get("verdict") is not None
 
 
 class Cache:

@@ -55,7 +55,7 @@ class Recorder:
             "metadata": {"name": f"{view.name[:200]}.{said}", "namespace": view.namespace},
             "involvedObject": {
                 "apiVersion": "assay.dev/v1alpha1",
-                "kind": "TaskValidation",
+                "kind": view.kind,
                 "namespace": view.namespace,
                 "name": view.name,
                 "uid": view.uid,

@@ -1,4 +1,4 @@
-"""kopf's part: two watches whose events become keys of the work queue, and the settings that keep kopf to that.
+"""kopf's part: three watches whose events become keys of the work queue, and the settings that keep kopf to that.
 
 No handler changes an object, so kopf adds no finalizer and no annotation; nothing hangs when the operator is gone.
 """
@@ -21,7 +21,7 @@ Seen = Callable[[str | None, Any], None]
 
 
 def registry_of(*, object_seen: Seen, pod_seen: Seen) -> kopf.OperatorRegistry:
-    """Return the handlers: the watch of TaskValidations and that of our pods."""
+    """Return the handlers: the watches of TaskValidations, AgentEpisodes and our pods."""
     registry = kopf.OperatorRegistry()
 
     @kopf.on.login(registry=registry)
@@ -33,6 +33,10 @@ def registry_of(*, object_seen: Seen, pod_seen: Seen) -> kopf.OperatorRegistry:
 
     @kopf.on.event(GROUP, VERSION, "taskvalidations", registry=registry)
     async def on_object(event: kopf.RawEvent, **_: Any) -> None:
+        object_seen(event["type"], event["object"])
+
+    @kopf.on.event(GROUP, VERSION, "agentepisodes", registry=registry)
+    async def on_episode(event: kopf.RawEvent, **_: Any) -> None:
         object_seen(event["type"], event["object"])
 
     @kopf.on.event("", "v1", "pods", labels={LABEL_MANAGED: MANAGED_BY}, registry=registry)

@@ -16,6 +16,7 @@ from pydantic import ValidationError
 from assay.api import v1alpha1 as api
 from assay.domain.decide import FaultRecord
 from assay.domain.documents import outcome_of_document
+from assay.domain.episodes import Grading
 from assay.domain.manifests import InputFile, Owner
 from assay.domain.outcomes import Artifact, FaultKind, RunOutcome
 from assay.domain.plan import RunPlan, epoch_of, plan_runs
@@ -27,7 +28,10 @@ from assay.store.artifacts import Store
 
 @dataclass(slots=True, kw_only=True)
 class Memory:
-    """One object that is being worked on; ``files`` are its inputs, once their Secrets are written."""
+    """One object that is being worked on; ``files`` are its inputs, once their Secrets are written.
+
+    ``grading`` is that of an episode; None for a validation.
+    """
 
     owner: Owner
     task: Task
@@ -35,7 +39,8 @@ class Memory:
     plan: RunPlan
     profile: Profile
     provenance: api.Provenance | None = None
-    status: api.TaskValidationStatus
+    status: api.TaskValidationStatus | api.AgentEpisodeStatus
+    grading: Grading | None = None
     files: tuple[InputFile, ...] = ()
     outcomes: dict[str, RunOutcome] = field(default_factory=dict)
     faults: dict[str, tuple[FaultRecord, ...]] = field(default_factory=dict)
@@ -53,9 +58,7 @@ def memory_of(raw: Mapping[str, Any], bundled: api.Task | None = None) -> Memory
     try:
         spec = api.TaskValidationSpec.model_validate(raw.get("spec") or {})
     except ValidationError as error:
-        first = error.errors()[0]
-        path = ".".join(str(part) for part in first["loc"])
-        return Refusal(field=f"spec.{path}", why=first["msg"])
+        return refusal_of(error)
     given = bundled or spec.task
     if given is None:
         return Refusal(field="spec.task", why="one of task and taskFrom must be given")
@@ -81,6 +84,20 @@ def memory_of(raw: Mapping[str, Any], bundled: api.Task | None = None) -> Memory
     )
 
 
+def refusal_of(error: ValidationError) -> Refusal:
+    """Return the first field of a spec that is not as the API has it."""
+    first = error.errors()[0]
+    path = ".".join(str(part) for part in first["loc"])
+    return Refusal(field=f"spec.{path}", why=first["msg"])
+
+
+def runs_in(status: api.TaskValidationStatus | api.AgentEpisodeStatus) -> tuple[api.RunStatus, ...]:
+    """Return the runs that a status tells of."""
+    if isinstance(status, api.TaskValidationStatus):
+        return status.runs
+    return tuple(submission.run for submission in status.submissions if submission.run)
+
+
 def status_from(raw: Mapping[str, Any]) -> api.TaskValidationStatus:
     """Return the status of an object's JSON; one that does not parse is as none."""
     try:
@@ -92,7 +109,7 @@ def status_from(raw: Mapping[str, Any]) -> api.TaskValidationStatus:
 async def restore(memory: Memory, store: Store) -> None:
     """Fill a memory with what its object's status tells of earlier work.  ``ArtifactLostError`` when the store lost it."""
     runs = {run.name: run for run in memory.plan.runs}
-    for entry in memory.status.runs:
+    for entry in runs_in(memory.status):
         if entry.name not in runs:
             continue
         if entry.faults:

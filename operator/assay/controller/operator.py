@@ -18,6 +18,7 @@ from aiohttp import web
 
 from assay.controller import metrics
 from assay.controller.cache import Cache
+from assay.controller.episodes import EpisodeLine
 from assay.controller.events import Recorder
 from assay.controller.handlers import frame_settings, registry_of
 from assay.controller.isolation import live_targets
@@ -28,8 +29,9 @@ from assay.controller.settings import Settings
 from assay.controller.slots import Slots
 from assay.controller.tasks import TaskUnavailableError
 from assay.controller.templates import read_template
+from assay.controller.validations import ValidationLine
 from assay.domain.manifests import LABEL_MANAGED, MANAGED_BY, RunSettings
-from assay.kube.client import PODS, TASK_VALIDATIONS, ApiError, Client
+from assay.kube.client import AGENT_EPISODES, PODS, TASK_VALIDATIONS, ApiError, Client
 from assay.kube.lease import Lease
 from assay.store.artifacts import Store
 
@@ -64,6 +66,7 @@ class Operator:
             slots=self._slots,
             store=store,
             recorder=self._recorder,
+            lines={"TaskValidation": ValidationLine(store), "AgentEpisode": EpisodeLine(client, store)},
             template=yaml.safe_load(read_template(settings.templates, "run.yaml")),
             script=read_template(settings.templates, "run.sh"),
             infra_retries=settings.infra_retries,
@@ -166,12 +169,13 @@ class Operator:
         known = {view.uid for view in self._cache.objects()}
         known_pods = {pod.uid for pod in self._cache.pods()}
         objects: set[str] = set()
-        async for page in self._client.pages(TASK_VALIDATIONS, self._settings.namespace):
-            for raw in page:
-                objects.add(raw["metadata"]["uid"])
-                view = self._cache.see_object(raw)
-                if not view.complete:
-                    self._queue.add(view.uid)
+        for kind in (TASK_VALIDATIONS, AGENT_EPISODES):
+            async for page in self._client.pages(kind, self._settings.namespace):
+                for raw in page:
+                    objects.add(raw["metadata"]["uid"])
+                    view = self._cache.see_object(raw)
+                    if not view.complete:
+                        self._queue.add(view.uid)
         pods: set[str] = set()
         async for page in self._client.pages(PODS, self._settings.namespace, selector=f"{LABEL_MANAGED}={MANAGED_BY}"):
             for raw in page:
@@ -181,7 +185,7 @@ class Operator:
                     self._queue.add(pod.owner)
         for view in self._cache.objects():
             if view.uid in known - objects:
-                metrics.RESYNC_DIFFERENCES.labels("taskvalidations").inc()
+                metrics.RESYNC_DIFFERENCES.labels(f"{view.kind.lower()}s").inc()
                 self._cache.drop_object(view.uid)
                 self._queue.add(view.uid)
         for pod in self._cache.pods():

@@ -18,21 +18,30 @@ from assay.api import v1alpha1 as api
 from assay.controller import metrics
 from assay.controller.cache import Cache, ObjectView
 from assay.controller.events import Recorder
-from assay.controller.memory import Memory, memory_of, restore, status_from
+from assay.controller.lines import Idle, Line, Status
+from assay.controller.memory import Memory, restore, runs_in
 from assay.controller.queue import WorkQueue
 from assay.controller.slots import Slots
-from assay.controller.tasks import TaskUnavailableError, load_bundled
-from assay.domain.decide import Attempt, Decision, FaultRecord, Knowledge, decide, digest_of, mismatched, pinned_image
-from assay.domain.documents import outcome_document, report_document
+from assay.domain.decide import (
+    Attempt,
+    Decision,
+    FaultRecord,
+    Knowledge,
+    decide_until,
+    digest_of,
+    mismatched,
+    pinned_image,
+)
+from assay.domain.documents import outcome_document
 from assay.domain.evidence import fault_of, fault_without_record, outcome_of, platform_of
-from assay.domain.manifests import RunSettings, inputs_of, pod_of
+from assay.domain.manifests import Inputs, RunSettings, grading_inputs_of, inputs_of, pod_of
 from assay.domain.outcomes import Artifact, FaultKind, OutcomeKind, RunOutcome
 from assay.domain.plan import Run, pod_name
 from assay.domain.pods import PodView, state_of
-from assay.domain.status import TASK_UNAVAILABLE, refused_status, status_of, unavailable_status
+from assay.domain.rules.finding import counted
+from assay.domain.submissions import Applied
 from assay.domain.task import Refusal
-from assay.domain.verdict import Verdict
-from assay.kube.client import PODS, TASK_VALIDATIONS, ApiError, Client
+from assay.kube.client import PODS, ApiError, Client
 from assay.kube.evidence import read_evidence
 from assay.kube.pods import ensure_pod, ensure_secrets
 from assay.store.artifacts import ArtifactLostError, Store
@@ -51,7 +60,7 @@ class NotReadyError(Exception):
 
 
 class Reconciler:
-    """Brings objects to their verdicts, one pass at a time."""
+    """Brings objects to their ends, one pass at a time."""
 
     def __init__(  # noqa: PLR0913 - the collaborators of a pass
         self,
@@ -62,6 +71,7 @@ class Reconciler:
         slots: Slots,
         store: Store,
         recorder: Recorder,
+        lines: Mapping[str, Line[Any]],
         template: Mapping[str, Any],
         script: bytes,
         infra_retries: int,
@@ -72,6 +82,7 @@ class Reconciler:
         self._slots = slots
         self._store = store
         self._recorder = recorder
+        self._lines = lines
         self._template = template
         self._script = script
         self._infra_retries = infra_retries
@@ -88,13 +99,14 @@ class Reconciler:
         if view.complete:
             await self._settle(view)
             return
+        line = self._lines[view.kind]
         memory = self._memories.get(uid) or await self._recall(view)
         if memory is None:
             return
         known, decision = await self._absorb_all(view, memory)
         verdict, report = decision.verdict, None
         if verdict:
-            report = await self._put(report_document(memory.task.id, verdict, list(memory.outcomes.values())))
+            report = await self._put(line.document(memory, verdict))
         if self._worth_writing(memory, known, verdict):
             view = await self._commit(view, memory, known, verdict, report)
             decision = replace(decision, delete=(*decision.delete, *self._said(memory)))
@@ -112,11 +124,13 @@ class Reconciler:
             self._queue.add_at(uid, time.monotonic() + max(0.0, decision.wake_at - time.time()) + 0.1)
 
     async def _recall(self, view: ObjectView) -> Memory | None:
-        raw = await self._client.get(TASK_VALIDATIONS, view.namespace, view.name)
+        raw = await self._client.get(self._lines[view.kind].kind, view.namespace, view.name)
         if raw["metadata"]["uid"] != view.uid:
             return None
-        bundled = await self._bundled(view, raw)
-        memory = bundled if isinstance(bundled, Refusal) else memory_of(raw, bundled)
+        memory = await self._lines[view.kind].memory_of(raw)
+        if isinstance(memory, Idle):
+            await self._idle(view, raw, memory)
+            return None
         if isinstance(memory, Refusal):
             await self._refuse(view, raw, memory)
             return None
@@ -132,28 +146,32 @@ class Reconciler:
                 self._slots.hold(view.uid, pod.name)
         return memory
 
-    async def _bundled(self, view: ObjectView, raw: Mapping[str, Any]) -> api.Task | Refusal | None:
-        """Load the task that the object refers to; say in its status, once, that the store does not give it."""
-        try:
-            return await load_bundled(raw, self._store)
-        except TaskUnavailableError as error:
-            previous = status_from(raw)
-            if not previous.conditions:
-                status = unavailable_status(str(error), generation=view.generation, previous=previous, now=time.time())
-                await self._patch(view, status)
-                self._recorder.warning(view, TASK_UNAVAILABLE, str(error))
-            raise
-
     async def _refuse(self, view: ObjectView, raw: Mapping[str, Any], refusal: Refusal) -> None:
-        status = refused_status(refusal, generation=view.generation, previous=status_from(raw), now=time.time())
+        status = self._lines[view.kind].refused(raw, refusal, generation=view.generation, now=time.time())
         await self._patch(view, status)
-        metrics.VERDICTS.labels(status.verdict, status.reason).inc()
+        word = status.verdict if isinstance(status, api.TaskValidationStatus) else "NotGraded"
+        metrics.ENDINGS[view.kind].labels(word, status.reason).inc()
         self._recorder.warning(view, "MalformedTask", str(refusal))
 
-    async def _absorb_all(self, view: ObjectView, memory: Memory) -> tuple[Knowledge, Decision]:
+    async def _idle(self, view: ObjectView, raw: Mapping[str, Any], idle: Idle) -> None:
+        if (raw.get("status") or {}).get("conditions") != api.to_wire(idle.status)["conditions"]:
+            await self._patch(view, idle.status)
+            if idle.error:
+                self._recorder.warning(view, idle.reason, str(idle.error))
+        if idle.error:
+            raise idle.error
+        if idle.again_seconds:
+            self._queue.add_at(view.uid, time.monotonic() + idle.again_seconds)
+
+    async def _absorb_all(self, view: ObjectView, memory: Memory) -> tuple[Knowledge, Decision[Any]]:
+        line = self._lines[view.kind]
+
+        def conclude(known: Knowledge) -> Any:
+            return line.conclude(memory, known, self._infra_retries)
+
         for _ in range(MAX_TURNS):
             known = self._known(view, memory)
-            decision = decide(known, infra_retries=self._infra_retries, now=time.time())
+            decision = decide_until(known, now=time.time(), conclude=conclude)
             if not (decision.read or decision.lost or decision.facts):
                 if decision.verdict is None:
                     memory.judged = frozenset(known.outcomes)
@@ -251,10 +269,10 @@ class Reconciler:
         self._recorder.warning(view, kind, f"attempt {fault.attempt} of {name} is lost: {message}")
 
     @staticmethod
-    def _worth_writing(memory: Memory, known: Knowledge, verdict: Verdict | None) -> bool:
+    def _worth_writing(memory: Memory, known: Knowledge, verdict: Any) -> bool:
         """Three writes an object: the beginning, the pinned image, the verdict; one more for each fault."""
         written = memory.status
-        told = {entry.name: entry.faults[-1].attempt for entry in written.runs if entry.faults}
+        told = {entry.name: entry.faults[-1].attempt for entry in runs_in(written) if entry.faults}
         lost = {name: faults[-1].attempt for name, faults in known.faults.items() if faults}
         pinned = known.plan.first.name in known.outcomes and known.plan.first.name not in known.committed
         suspended = any(condition.reason == "Suspended" for condition in written.conditions)
@@ -263,39 +281,32 @@ class Reconciler:
         )
 
     async def _commit(
-        self, view: ObjectView, memory: Memory, known: Knowledge, verdict: Verdict | None, report: Artifact | None
+        self, view: ObjectView, memory: Memory, known: Knowledge, verdict: Any, report: Artifact | None
     ) -> ObjectView:
-        status = status_of(
-            known,
-            generation=view.generation,
-            previous=memory.status,
-            verdict=verdict,
-            report=report,
-            platform=memory.platform,
-            provenance=memory.provenance,
-            now=time.time(),
-        )
+        line = self._lines[view.kind]
+        status = line.status(memory, known, verdict, report, generation=view.generation, now=time.time())
         first = not memory.status.observed_generation
         view = await self._patch(view, status)
         memory.status, memory.committed = status, frozenset(known.outcomes)
         if verdict:
-            metrics.VERDICTS.labels(verdict.kind, verdict.reason).inc()
-            log.info("%s: %s, %s: %s", view.name, verdict.kind, verdict.reason, verdict.message)
-            self._recorder.normal(view, verdict.reason, f"{verdict.kind}: {verdict.message}")
+            end = line.ending(verdict)
+            metrics.ENDINGS[view.kind].labels(*end.labels).inc()
+            log.info("%s: %s, %s", view.name, end.reason, end.message)
+            self._recorder.normal(view, end.reason, end.message)
         elif first:
-            self._recorder.normal(view, "TaskAccepted", f"{len(known.plan.runs)} runs are planned")
+            self._recorder.normal(view, "TaskAccepted", f"{counted(len(known.plan.runs), 'run')} planned")
         return view
 
-    async def _patch(self, view: ObjectView, status: api.TaskValidationStatus) -> ObjectView:
+    async def _patch(self, view: ObjectView, status: Status) -> ObjectView:
         """Write a status, on the version of the object that the decision was made on."""
         patch = {"metadata": {"resourceVersion": str(view.resource_version)}, "status": api.to_wire(status)}
         try:
-            raw = await self._client.patch_status(TASK_VALIDATIONS, view.namespace, view.name, patch)
+            raw = await self._client.patch_status(self._lines[view.kind].kind, view.namespace, view.name, patch)
         except ApiError as error:
             if error.status == 404:
                 self._cache.drop_object(view.uid)
             if error.status == 409:
-                self._cache.see_object(await self._client.get(TASK_VALIDATIONS, view.namespace, view.name))
+                self._cache.see_object(await self._client.get(self._lines[view.kind].kind, view.namespace, view.name))
             raise
         return self._cache.see_object(raw)
 
@@ -310,7 +321,7 @@ class Reconciler:
             return
         try:
             if not memory.files:
-                inputs = inputs_of(memory.task, memory.owner, self._script)
+                inputs = self._inputs(memory)
                 await ensure_secrets(self._client, inputs.secrets)
                 memory.files = inputs.files
             pod = pod_of(
@@ -330,6 +341,13 @@ class Reconciler:
             raise
         metrics.PODS_CREATED.inc()
 
+    def _inputs(self, memory: Memory) -> Inputs:
+        grading = memory.grading
+        if grading is None:
+            return inputs_of(memory.task, memory.owner, self._script)
+        assert isinstance(grading.submission, Applied)
+        return grading_inputs_of(memory.task, memory.owner, self._script, grading.submission, grading.number)
+
     async def _delete(self, pod: PodView) -> None:
         await self._client.delete(PODS, pod.namespace, pod.name, uid=pod.uid, grace=1)
         self._cache.drop_pod(pod.uid)
@@ -345,7 +363,9 @@ class Reconciler:
                 "metadata": {"resourceVersion": str(view.resource_version)},
                 "status": {"observedGeneration": view.generation},
             }
-            self._cache.see_object(await self._client.patch_status(TASK_VALIDATIONS, view.namespace, view.name, patch))
+            self._cache.see_object(
+                await self._client.patch_status(self._lines[view.kind].kind, view.namespace, view.name, patch)
+            )
 
     def call_next(self, pod_name_: str) -> None:
         """Give back a pod's place and look at the object that waits for one."""

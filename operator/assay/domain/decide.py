@@ -7,8 +7,9 @@ from the run's own budget and never touches the verdict.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Generic, TypeVar
 
 from assay.api.v1alpha1 import Verdict as VerdictKind
 from assay.domain.outcomes import FaultKind, RunOutcome
@@ -20,6 +21,9 @@ from assay.domain.task import Task
 from assay.domain.verdict import Reason, Verdict
 
 DIGEST_MARK = "sha256:"
+
+Conclusion = TypeVar("Conclusion")
+"""What an object ends with: a verdict, or a grade."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +67,7 @@ class Knowledge:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
+class Decision(Generic[Conclusion]):
     """Effects to carry out, in this order: read, note lost, write status, delete, create.
 
     ``wake_at`` is the time (epoch seconds) of the next look without an event; 0 for none.
@@ -74,19 +78,29 @@ class Decision:
     facts: tuple[Attempt, ...] = ()
     create: tuple[tuple[Run, int], ...] = ()
     delete: tuple[PodView, ...] = ()
-    verdict: Verdict | None = None
+    verdict: Conclusion | None = None
     wake_at: float = 0.0
 
 
-def decide(known: Knowledge, *, infra_retries: int, now: float) -> Decision:
-    """Return the next effects.  Reading comes first: a pass with something to read decides again after it."""
+def decide(known: Knowledge, *, infra_retries: int, now: float) -> Decision[Verdict]:
+    """Return the next effects for a validation."""
+    return decide_until(known, now=now, conclude=lambda known: verdict_in(known, infra_retries))
+
+
+def decide_until(
+    known: Knowledge, *, now: float, conclude: Callable[[Knowledge], Conclusion | None]
+) -> Decision[Conclusion]:
+    """Return the next effects.  Reading comes first: a pass with something to read decides again after it.
+
+    ``conclude`` returns what the object ends with as soon as what is known decides it.
+    """
     fresh = [attempt for attempt in known.attempts if _counts(attempt, known)]
     read = tuple(attempt for attempt in fresh if attempt.state.stage is Stage.ENDED)
     lost = tuple(attempt for attempt in fresh if attempt.state.stage is Stage.LOST)
     facts = tuple(attempt for attempt in fresh if attempt.state.stage is Stage.FACT)
     if read or lost or facts:
         return Decision(read=read, lost=lost, facts=facts)
-    verdict = _verdict(known, infra_retries)
+    verdict = conclude(known)
     if verdict:
         return Decision(verdict=verdict, delete=tuple(attempt.pod for attempt in known.attempts))
     create, wake_at = _creations(known, fresh, now)
@@ -130,7 +144,8 @@ def _counts(attempt: Attempt, known: Knowledge) -> bool:
     return name not in known.outcomes and attempt.pod.attempt == next_attempt(known.faults.get(name, ()))
 
 
-def _verdict(known: Knowledge, infra_retries: int) -> Verdict | None:
+def verdict_in(known: Knowledge, infra_retries: int) -> Verdict | None:
+    """Return the verdict that what is known decides; None while runs have to go on."""
     outcomes = [known.outcomes[run.name] for run in known.plan.runs if run.name in known.outcomes]
     if len(outcomes) == len(known.plan.runs):
         return verdict_of(known.task, outcomes, known.profile)
@@ -138,12 +153,17 @@ def _verdict(known: Knowledge, infra_retries: int) -> Verdict | None:
         early = early_verdict_of(known.task, outcomes, known.profile)
         if early:
             return early
+    lost = spent_in(known, infra_retries)
+    return Verdict(kind=VerdictKind.INCONCLUSIVE, reason=Reason.INFRASTRUCTURE, message=lost) if lost else None
+
+
+def spent_in(known: Knowledge, infra_retries: int) -> str:
+    """Return which run was lost more often than it may be, in a sentence; empty when none was."""
     spent = [run for run in known.plan.runs if next_attempt(known.faults.get(run.name, ())) > infra_retries + 1]
-    if spent:
-        last = known.faults[spent[0].name][-1]
-        message = f"{spent[0].name} was lost {last.attempt} times, last: {last.kind}: {last.message}"
-        return Verdict(kind=VerdictKind.INCONCLUSIVE, reason=Reason.INFRASTRUCTURE, message=message[:1000])
-    return None
+    if not spent:
+        return ""
+    last = known.faults[spent[0].name][-1]
+    return f"{spent[0].name} was lost {last.attempt} times, last: {last.kind}: {last.message}"[:1000]
 
 
 def _creations(known: Knowledge, fresh: Sequence[Attempt], now: float) -> tuple[tuple[tuple[Run, int], ...], float]:

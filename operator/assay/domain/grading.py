@@ -14,7 +14,7 @@ from enum import StrEnum
 from assay.domain.outcomes import OutcomeKind, RunOutcome
 from assay.domain.profiles import Credit, ExitCodeRule, NameRule, Profile, Standing
 from assay.domain.rules.facts import observed_of, with_cut_names
-from assay.domain.rules.finding import counted, named, printable
+from assay.domain.rules.finding import counted, printable
 from assay.domain.rules.spelling import key_of
 
 
@@ -59,6 +59,11 @@ NOT_GRADED = {
     OutcomeKind.TEST_PATCH_DOES_NOT_APPLY: GradeReason.TEST_PATCH_DOES_NOT_APPLY,
 }
 """How a run ends that says nothing of the submission."""
+WHAT_HAPPENED = {
+    OutcomeKind.TEST_TIMEOUT: "past the deadline nothing is graded",
+    OutcomeKind.TEST_PATCH_DOES_NOT_APPLY: "the test patch does not apply to the image",
+    OutcomeKind.PARSE_FAILED: "the parser cannot read the log",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,15 +149,16 @@ def not_graded(reason: GradeReason, message: str) -> Grade:
 
 
 def grade_of(expected: Expectation, outcome: RunOutcome, profile: Profile, mode: RewardMode) -> Grade:
-    """Return the grade of a grading run with complete evidence."""
+    """Return the grade of a grading run with complete evidence; its message names no test."""
     if outcome.kind is OutcomeKind.PATCH_DOES_NOT_APPLY:
         return failed_grade(GradeReason.PATCH_DOES_NOT_APPLY, _said("the submission does not apply", outcome))
     if outcome.kind is OutcomeKind.TEST_PATCH_DOES_NOT_APPLY and expected.shared:
-        return failed_grade(
-            GradeReason.PATCH_DOES_NOT_APPLY, _said("the test patch does not apply after the submission", outcome)
-        )
+        message = "the test patch does not apply after the submission"
+        return failed_grade(GradeReason.PATCH_DOES_NOT_APPLY, message)
     if outcome.kind in NOT_GRADED:
-        return not_graded(NOT_GRADED[outcome.kind], _said("nothing was graded", outcome))
+        named_in_it = outcome.kind in (OutcomeKind.TEST_PATCH_DOES_NOT_APPLY, OutcomeKind.PARSE_FAILED)
+        what = WHAT_HAPPENED.get(outcome.kind, "nothing was graded")
+        return not_graded(NOT_GRADED[outcome.kind], what if named_in_it else _said(what, outcome))
     if outcome.truncated:
         message = "the log was larger than the limit and lost its middle, so results may be missing"
         return not_graded(GradeReason.EVIDENCE_INCOMPLETE, message)
@@ -219,9 +225,7 @@ def _leading(  # noqa: PLR0913, PLR0917 - the sources of one reason
         return GradeReason.TESTS_FAIL, rates
     extra = _extra(expected, observed, profile)
     if extra:
-        message = (
-            f"{counted(len(extra), 'test')} in neither list passed, a mismatch under {profile.name}: {named(extra)}"
-        )
+        message = f"{counted(len(extra), 'test')} in neither list passed, a mismatch under {profile.name}"
         return GradeReason.EXTRA_PASSING_TESTS, message
     contradiction = _contradiction(expected, outcome, profile)
     if contradiction and _decides(profile, outcome):

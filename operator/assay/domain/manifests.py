@@ -13,7 +13,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from assay.domain.patches import quoted
 from assay.domain.plan import PatchName, Run, pod_name
+from assay.domain.submissions import Applied
 from assay.domain.task import Limits, Task, quantity_of
 
 CHUNK_BYTES = 512 * 1024
@@ -91,21 +93,44 @@ def owner_reference(owner: Owner) -> Manifest:
 
 
 def inputs_of(task: Task, owner: Owner, script: bytes) -> Inputs:
-    """Return the task's inputs, cut into chunks and packed into as few Secrets as hold them."""
+    """Return the inputs of a validation's runs, cut into chunks and packed into as few Secrets as hold them."""
+    return _packed(task, owner, script, {PatchName.TEST: task.test_patch, PatchName.REFERENCE: task.patch})
+
+
+def grading_inputs_of(task: Task, owner: Owner, script: bytes, submission: Applied, number: int) -> Inputs:
+    """Return the inputs of one submission's grading run; the reference patch is not among them.
+
+    ``submission.paths`` tells the pod which paths the submission may change, in git's own quotes.
+    """
+    paths = b"".join(quoted(path) + b"\n" for path in submission.paths)
+    patches = {PatchName.TEST: task.test_patch, PatchName.SUBMISSION: submission.diff}
+    return _packed(task, owner, script, patches, {"submission.paths": paths}, part=f"graded-{number}-")
+
+
+def _packed(  # noqa: PLR0913 - what the Secrets are made of
+    task: Task,
+    owner: Owner,
+    script: bytes,
+    patches: Mapping[PatchName, bytes],
+    others: Mapping[str, bytes] | None = None,
+    *,
+    part: str = "",
+) -> Inputs:
     contents: list[tuple[str, bytes]] = [("run.sh", script)]
     contents += [
         (f"commands/{number:03}", command.encode("utf-8", "surrogateescape"))
         for number, command in enumerate(task.commands, 1)
     ]
-    for name, patch in ((PatchName.TEST, task.test_patch), (PatchName.REFERENCE, task.patch)):
-        chunks = [patch[start : start + CHUNK_BYTES] for start in range(0, len(patch), CHUNK_BYTES)]
-        contents += [(f"{name}.patch.{number:03}", chunk) for number, chunk in enumerate(chunks, 1)]
+    whole = {f"{name}.patch": patch for name, patch in patches.items()} | dict(others or {})
+    for name, content in whole.items():
+        chunks = [content[start : start + CHUNK_BYTES] for start in range(0, len(content), CHUNK_BYTES)]
+        contents += [(f"{name}.{number:03}", chunk) for number, chunk in enumerate(chunks, 1)]
     files: list[InputFile] = []
     secrets: list[Manifest] = []
     used = SECRET_BYTES
     for path, content in contents:
         if used + len(content) > SECRET_BYTES:
-            secrets.append(_secret(owner, len(secrets)))
+            secrets.append(_secret(owner, part, len(secrets)))
             used = 0
         used += len(content)
         key = path.replace("/", "-")
@@ -178,7 +203,9 @@ def _name_pod(pod: Manifest, run: Run, attempt: int, owner: Owner, task: Task) -
 
 
 def _has_patch(task: Task, name: PatchName) -> bool:
-    return bool((task.test_patch if name is PatchName.TEST else task.patch).strip())
+    """Whether there is something to apply; a submission without changes is graded without a run."""
+    patches = {PatchName.TEST: task.test_patch, PatchName.REFERENCE: task.patch}
+    return name not in patches or bool(patches[name].strip())
 
 
 def _requests(limits: Limits, settings: RunSettings) -> dict[str, str]:
@@ -206,13 +233,13 @@ def _sources(files: Sequence[InputFile]) -> list[Manifest]:
     ]
 
 
-def _secret(owner: Owner, number: int) -> Manifest:
+def _secret(owner: Owner, part: str, number: int) -> Manifest:
     digest = hashlib.sha256(f"{owner.uid}/{owner.epoch}".encode()).hexdigest()
     return {
         "apiVersion": "v1",
         "kind": "Secret",
         "metadata": {
-            "name": f"assay-inputs-{digest[:24]}-{number}",
+            "name": f"assay-inputs-{digest[:24]}-{part}{number}",
             "namespace": owner.namespace,
             "labels": {LABEL_MANAGED: MANAGED_BY, LABEL_OBJECT: owner.uid},
             "ownerReferences": [owner_reference(owner)],

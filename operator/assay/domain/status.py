@@ -59,11 +59,11 @@ def status_of(  # noqa: PLR0913 - each argument is one source of the status
         image=api.ImageStatus(requested=known.task.image, digest=digest, platform=platform if first else ""),
         tests=_tests(verdict) if verdict else api.TestsStatus(),
         runs=tuple(
-            _run(run.name, known.outcomes.get(run.name), known.faults.get(run.name, ()))
+            run_status(run.name, known.outcomes.get(run.name), known.faults.get(run.name, ()))
             for run in known.plan.runs
             if run.name in known.outcomes or run.name in known.faults
         ),
-        report=_artifact(report),
+        report=artifact_status(report),
         started_at=previous.started_at or rfc3339(now),
         completed_at=rfc3339(now) if verdict else None,
         conditions=_conditions(known, verdict, previous.conditions, generation, now),
@@ -130,8 +130,8 @@ def _conditions(
 ) -> tuple[api.Condition, ...]:
     found = [
         ("Accepted", "True", "TaskAccepted", "the spec is a task"),
-        ("ImageResolved", *_image_resolved(known)),
-        ("NetworkIsolationVerified", *_isolation(known)),
+        ("ImageResolved", *image_resolved(known)),
+        ("NetworkIsolationVerified", *isolation_proven(known)),
     ]
     if verdict:
         found.append(("Complete", "True", "VerdictReached", verdict.message))
@@ -147,7 +147,8 @@ def _conditions(
     return merged_conditions(previous, found, generation, now)
 
 
-def _image_resolved(known: Knowledge) -> tuple[str, str, str]:
+def image_resolved(known: Knowledge) -> tuple[str, str, str]:
+    """Return status, reason and message of ImageResolved."""
     first = known.outcomes.get(known.plan.first.name)
     if known.pinned:
         return "True", "Pinned", f"every run uses {known.pinned}"
@@ -158,7 +159,8 @@ def _image_resolved(known: Knowledge) -> tuple[str, str, str]:
     return "Unknown", "FirstRunPending", "the first run tells the digest"
 
 
-def _isolation(known: Knowledge) -> tuple[str, str, str]:
+def isolation_proven(known: Knowledge) -> tuple[str, str, str]:
+    """Return status, reason and message of NetworkIsolationVerified."""
     proven = [outcome for outcome in known.outcomes.values() if outcome.isolation.targets]
     faults = [fault for records in known.faults.values() for fault in records]
     shut = [fault for fault in faults if fault.kind in (FaultKind.ISOLATION_UNAVAILABLE, FaultKind.ISOLATION_LEAK)]
@@ -176,16 +178,17 @@ def _isolation(known: Knowledge) -> tuple[str, str, str]:
 def _tests(verdict: Verdict) -> api.TestsStatus:
     lists = verdict.tests
     return api.TestsStatus(
-        fail_to_pass=_group(lists.fail_to_pass),
-        pass_to_pass=_group(lists.pass_to_pass),
-        flaky=_group([name for name, _ in lists.flaky]),
-        unstable=_group(lists.unstable),
-        excluded=_group([name for name, _ in lists.excluded]),
+        fail_to_pass=group_of(lists.fail_to_pass),
+        pass_to_pass=group_of(lists.pass_to_pass),
+        flaky=group_of([name for name, _ in lists.flaky]),
+        unstable=group_of(lists.unstable),
+        excluded=group_of([name for name, _ in lists.excluded]),
         new_targets=None if lists.new_targets is None else len(lists.new_targets),
     )
 
 
-def _group(names: Sequence[str]) -> api.TestGroup:
+def group_of(names: Sequence[str]) -> api.TestGroup:
+    """Return how many names there are, and the first few, shortened."""
     first = tuple(printable(name)[:NAME_CHARS] for name in names[:FIRST_NAMES])
     return api.TestGroup(count=len(names), first=first)
 
@@ -205,7 +208,8 @@ def counts_of(results: Mapping[str, str]) -> api.Counts:
     return api.Counts(passed=passed, failed=failed, skipped=skipped, other=len(results) - passed - failed - skipped)
 
 
-def _run(name: str, outcome: RunOutcome | None, faults: Sequence[FaultRecord]) -> api.RunStatus:
+def run_status(name: str, outcome: RunOutcome | None, faults: Sequence[FaultRecord]) -> api.RunStatus:
+    """Return a run as status shows it."""
     shown = tuple(
         api.Fault(attempt=fault.attempt, reason=fault.kind, message=printable(fault.message)[:300])
         for fault in faults[-MAX_FAULTS:]
@@ -218,8 +222,8 @@ def _run(name: str, outcome: RunOutcome | None, faults: Sequence[FaultRecord]) -
         outcome=outcome.kind,
         exit_code=outcome.exit_code,
         duration_seconds=round(sum(command.seconds for command in outcome.commands), 3),
-        log=_artifact(outcome.log),
-        results=_artifact(outcome.results_artifact),
+        log=artifact_status(outcome.log),
+        results=artifact_status(outcome.results_artifact),
         counts=counts_of(outcome.results),
         isolation=api.Isolation(
             targets=outcome.isolation.targets,
@@ -232,5 +236,6 @@ def _run(name: str, outcome: RunOutcome | None, faults: Sequence[FaultRecord]) -
     )
 
 
-def _artifact(artifact: Artifact | None) -> api.Artifact | None:
+def artifact_status(artifact: Artifact | None) -> api.Artifact | None:
+    """Return an artifact as status shows it."""
     return api.Artifact(uri=artifact.uri, sha256=artifact.sha256, bytes=artifact.bytes) if artifact else None

@@ -97,7 +97,7 @@ def quantity_of(text: str) -> float:
     return float(found.group(1)) * FACTORS[found.group(2) or ""] if found else 0.0
 
 
-def limits_of(spec: v1alpha1.TaskValidationSpec) -> Limits | Refusal:
+def limits_of(spec: v1alpha1.TaskValidationSpec | v1alpha1.AgentEpisodeSpec) -> Limits | Refusal:
     """Return the deadlines and resources of a spec, or the field that is not one."""
     seconds = {}
     for stage in ("queue", "pull", "setup", "test"):

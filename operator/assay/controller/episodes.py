@@ -1,0 +1,238 @@
+"""The line of AgentEpisodes with a given submission: from a prediction to its grade.
+
+An episode without one has a sandbox, which this operator does not drive yet: it stays Pending, and says so.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from pydantic import ValidationError
+
+from assay.api import v1alpha1 as api
+from assay.controller.lines import Ending, Idle
+from assay.controller.memory import Memory, refusal_of
+from assay.controller.tasks import TaskUnavailableError, load_bundled
+from assay.domain.decide import Knowledge
+from assay.domain.episodes import (
+    episode_epoch,
+    grade_document,
+    grade_in,
+    grading_of,
+    inline_expectation,
+    prediction_bytes,
+    prediction_status,
+    refused_episode,
+    validated_expectation,
+    waiting_episode,
+)
+from assay.domain.grading import Expectation, Grade, RewardMode
+from assay.domain.manifests import Owner
+from assay.domain.outcomes import Artifact
+from assay.domain.plan import plan_grading
+from assay.domain.profiles import PROFILES, profile_named
+from assay.domain.status import TASK_UNAVAILABLE
+from assay.domain.task import Refusal, Task, limits_of, seconds_of, task_from_spec
+from assay.kube.client import AGENT_EPISODES, TASK_VALIDATIONS, ApiError, Client
+from assay.store.artifacts import ArtifactLostError, Store
+
+AGAIN_SECONDS = 15.0
+"""How often an episode looks for what it waits for outside of itself."""
+
+
+class EpisodeLine:
+    """AgentEpisodes, as ``Reconciler`` drives them."""
+
+    kind = AGENT_EPISODES
+
+    def __init__(self, client: Client, store: Store) -> None:
+        self._client = client
+        self._store = store
+
+    async def memory_of(self, raw: Mapping[str, Any]) -> Memory | Idle | Refusal:
+        """Return a fresh memory of a prediction, what it waits for, or the field that keeps it from being graded."""
+        try:
+            spec = api.AgentEpisodeSpec.model_validate(raw.get("spec") or {})
+        except ValidationError as error:
+            return refusal_of(error)
+        if spec.submission is None:
+            message = "this operator grades given submissions; sandboxes for agents are not driven yet"
+            return self._waits(raw, "SandboxReady", "SandboxUnavailable", message, 0.0)
+        content = await self._prediction(spec.submission)
+        given = await self._given(raw, spec)
+        if isinstance(given, Refusal | Idle):
+            return given
+        if isinstance(content, Refusal):
+            return content
+        task, expected, pinned = given
+        return await self._memory(raw, spec, task, expected, pinned, content)
+
+    async def _memory(  # noqa: PLR0913, PLR0917 - the parts of one memory
+        self,
+        raw: Mapping[str, Any],
+        spec: api.AgentEpisodeSpec,
+        task: Task,
+        expected: Expectation,
+        pinned: str,
+        content: bytes,
+    ) -> Memory | Refusal:
+        limits, profile = limits_of(spec), profile_named(spec.profile)
+        if isinstance(limits, Refusal):
+            return limits
+        if profile is None:
+            known = ", ".join(sorted(PROFILES))
+            return Refusal(field="spec.profile", why=f"unknown profile {spec.profile!r}; known: {known}")
+        grading = grading_of(content, task, expected, RewardMode(spec.reward))
+        diff = await asyncio.to_thread(self._store.put, content)
+        metadata = raw["metadata"]
+        return Memory(
+            owner=Owner(
+                namespace=metadata["namespace"],
+                name=metadata["name"],
+                uid=metadata["uid"],
+                epoch=episode_epoch(spec),
+                kind="AgentEpisode",
+            ),
+            task=task,
+            limits=replace(limits, test=seconds_of(spec.limits.test)),
+            plan=plan_grading(),
+            profile=profile,
+            status=_status_from(raw),
+            grading=replace(grading, diff=diff),
+            pinned=pinned,
+        )
+
+    async def _prediction(self, said: api.Submission) -> bytes | Refusal:
+        if said.digest is None or said.patch is not None or said.patch_base64 is not None:
+            return prediction_bytes(said)
+        try:
+            return await asyncio.to_thread(self._store.get, said.digest)
+        except ArtifactLostError as lost:
+            return Refusal(field="spec.submission.digest", why=str(lost))
+
+    async def _given(
+        self, raw: Mapping[str, Any], spec: api.AgentEpisodeSpec
+    ) -> tuple[Task, Expectation, str] | Idle | Refusal:
+        """Return the task, what is expected of it and its image by digest, where that is known."""
+        if spec.validation is not None:
+            return await self._validated(raw, spec.validation)
+        given = spec.task or await self._bundled(raw)
+        if not isinstance(given, api.Task):
+            return given
+        task = task_from_spec(given)
+        expected = inline_expectation(task) if isinstance(task, Task) else task
+        if isinstance(task, Refusal) or isinstance(expected, Refusal):
+            return task if isinstance(task, Refusal) else expected  # type: ignore[return-value]
+        return task, expected, ""
+
+    async def _validated(self, raw: Mapping[str, Any], name: str) -> tuple[Task, Expectation, str] | Idle | Refusal:
+        try:
+            found = await self._client.get(TASK_VALIDATIONS, raw["metadata"]["namespace"], name)
+        except ApiError as error:
+            if error.status != 404:
+                raise
+            return self._waits(
+                raw, "Accepted", "ValidationMissing", f"there is no TaskValidation {name}", AGAIN_SECONDS
+            )
+        validation = api.TaskValidation.model_validate(found)
+        status = validation.status
+        if status.verdict is None:
+            return self._waits(raw, "Accepted", "ValidationPending", f"{name} has no verdict yet", AGAIN_SECONDS)
+        if status.verdict is not api.Verdict.VALID or status.report is None:
+            return Refusal(
+                field="spec.validation", why=f"{name} is {status.verdict}: {status.reason}: {status.message}"
+            )
+        given = validation.spec.task or await self._bundled(raw, found)
+        if not isinstance(given, api.Task):
+            return given
+        task = task_from_spec(given)
+        if isinstance(task, Refusal):
+            return task
+        report = await asyncio.to_thread(self._store.get, status.report.sha256)
+        expected = validated_expectation(task, status, report)
+        if isinstance(expected, Refusal):
+            return expected
+        return task, expected, status.image.digest if "@sha256:" in status.image.digest else ""
+
+    async def _bundled(
+        self, raw: Mapping[str, Any], referring: Mapping[str, Any] | None = None
+    ) -> api.Task | Idle | Refusal:
+        """Return the task that an object (the episode itself, if none is given) refers to in the store."""
+        try:
+            found = await load_bundled(referring or raw, self._store)
+        except TaskUnavailableError as error:
+            return self._waits(raw, "Accepted", TASK_UNAVAILABLE, str(error), AGAIN_SECONDS)
+        return found or Refusal(field="spec.task", why="one of task, taskFrom and validation must be given")
+
+    @staticmethod
+    def _waits(raw: Mapping[str, Any], condition: str, reason: str, message: str, again: float) -> Idle:
+        status = waiting_episode(
+            condition,
+            reason,
+            message,
+            generation=int(raw["metadata"].get("generation", 0)),
+            previous=_status_from(raw),
+            now=time.time(),
+        )
+        return Idle(status=status, again_seconds=again)
+
+    def refused(
+        self, raw: Mapping[str, Any], refusal: Refusal, *, generation: int, now: float
+    ) -> api.AgentEpisodeStatus:
+        """Return the final status of an episode that cannot be worked on."""
+        return refused_episode(refusal, generation=generation, previous=_status_from(raw), now=now)
+
+    def conclude(self, memory: Memory, known: Knowledge, infra_retries: int) -> Grade | None:
+        """Return the grade."""
+        assert memory.grading
+        return grade_in(known, memory.grading, infra_retries)
+
+    def document(self, memory: Memory, conclusion: Grade) -> bytes:
+        """Return the grade's report."""
+        assert memory.grading
+        outcome = memory.outcomes.get(memory.plan.first.name)
+        return grade_document(memory.task.id, memory.profile.name, memory.grading, conclusion, outcome)
+
+    def status(  # noqa: PLR0913 - each argument is one source of the status
+        self,
+        memory: Memory,
+        known: Knowledge,
+        conclusion: Grade | None,
+        report: Artifact | None,
+        *,
+        generation: int,
+        now: float,
+    ) -> api.AgentEpisodeStatus:
+        """Return the whole status."""
+        assert memory.grading
+        assert isinstance(memory.status, api.AgentEpisodeStatus)
+        return prediction_status(
+            known,
+            memory.grading,
+            generation=generation,
+            previous=memory.status,
+            grade=conclusion,
+            report=report,
+            platform=memory.platform,
+            now=now,
+        )
+
+    def ending(self, conclusion: Grade) -> Ending:
+        """Return what the grade is told as."""
+        word = "Graded" if conclusion.graded else "NotGraded"
+        reward = "" if conclusion.reward is None else f"reward {conclusion.reward:g}: "
+        return Ending(
+            labels=(word, conclusion.reason), reason=conclusion.reason, message=f"{reward}{conclusion.message}"
+        )
+
+
+def _status_from(raw: Mapping[str, Any]) -> api.AgentEpisodeStatus:
+    """Return the status of an episode's JSON; one that does not parse is as none."""
+    try:
+        return api.AgentEpisodeStatus.model_validate(raw.get("status") or {})
+    except ValidationError:
+        return api.AgentEpisodeStatus()

@@ -1,0 +1,88 @@
+"""The line of TaskValidations: from a spec to a verdict."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from assay.api import v1alpha1 as api
+from assay.controller.lines import Ending, Idle
+from assay.controller.memory import Memory, memory_of, status_from
+from assay.controller.tasks import TaskUnavailableError, load_bundled
+from assay.domain.decide import Knowledge, verdict_in
+from assay.domain.documents import report_document
+from assay.domain.outcomes import Artifact
+from assay.domain.status import TASK_UNAVAILABLE, refused_status, status_of, unavailable_status
+from assay.domain.task import Refusal
+from assay.domain.verdict import Verdict
+from assay.kube.client import TASK_VALIDATIONS
+from assay.store.artifacts import Store
+
+
+class ValidationLine:
+    """TaskValidations, as ``Reconciler`` drives them."""
+
+    kind = TASK_VALIDATIONS
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def memory_of(self, raw: Mapping[str, Any]) -> Memory | Idle | Refusal:
+        """Return a fresh memory, or the field that keeps the object from being worked on."""
+        try:
+            bundled = await load_bundled(raw, self._store)
+        except TaskUnavailableError as error:
+            status = unavailable_status(
+                str(error),
+                generation=int(raw["metadata"].get("generation", 0)),
+                previous=status_from(raw),
+                now=time.time(),
+            )
+            return Idle(status=status, reason=TASK_UNAVAILABLE, error=error)
+        return bundled if isinstance(bundled, Refusal) else memory_of(raw, bundled)
+
+    def refused(
+        self, raw: Mapping[str, Any], refusal: Refusal, *, generation: int, now: float
+    ) -> api.TaskValidationStatus:
+        """Return the verdict on an object that is no task."""
+        return refused_status(refusal, generation=generation, previous=status_from(raw), now=now)
+
+    def conclude(self, memory: Memory, known: Knowledge, infra_retries: int) -> Verdict | None:
+        """Return the verdict."""
+        return verdict_in(known, infra_retries)
+
+    def document(self, memory: Memory, conclusion: Verdict) -> bytes:
+        """Return the verdict's report."""
+        return report_document(memory.task.id, conclusion, list(memory.outcomes.values()))
+
+    def status(  # noqa: PLR0913 - each argument is one source of the status
+        self,
+        memory: Memory,
+        known: Knowledge,
+        conclusion: Verdict | None,
+        report: Artifact | None,
+        *,
+        generation: int,
+        now: float,
+    ) -> api.TaskValidationStatus:
+        """Return the whole status."""
+        assert isinstance(memory.status, api.TaskValidationStatus)
+        return status_of(
+            known,
+            generation=generation,
+            previous=memory.status,
+            verdict=conclusion,
+            report=report,
+            platform=memory.platform,
+            provenance=memory.provenance,
+            now=now,
+        )
+
+    def ending(self, conclusion: Verdict) -> Ending:
+        """Return what the verdict is told as."""
+        return Ending(
+            labels=(conclusion.kind, conclusion.reason),
+            reason=conclusion.reason,
+            message=f"{conclusion.kind}: {conclusion.message}",
+        )

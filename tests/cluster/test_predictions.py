@@ -1,0 +1,257 @@
+"""Predictions graded on a real node: what each deserves, cheats and their honest counterparts beside each other."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from assay.store.artifacts import Store
+from cluster.test_verdicts import NAMESPACE, OperatorProcess, output_of, until
+from conftest import ROOT, TestCluster
+from job_templates.repositories import Tree, patch_between
+
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(1500)]
+
+TREE = ROOT / "examples" / "own" / "tree"
+BASE: dict[str, bytes] = {
+    str(path.relative_to(TREE)): path.read_bytes()
+    for path in sorted(TREE.rglob("*"))
+    if path.is_file() and "__pycache__" not in path.parts
+}
+BOOK = BASE["ledger/book.py"]
+RIGHT = BOOK + (
+    b"\n    def transfer(self, source: str, target: str, cents: int) -> None:\n"
+    b"        self.post(target, cents)\n        self.post(source, -cents)\n"
+)
+WRONG = BOOK + b"\n    def transfer(self, source: str, target: str, cents: int) -> None:\n        pass\n"
+PASSING = b"def test_transfer_moves_money():\n    pass\n\n\ndef test_transfer_keeps_the_total():\n    pass\n"
+HOOK = (
+    b"import pytest\n\n\n@pytest.hookimpl(hookwrapper=True)\ndef pytest_runtest_makereport(item, call):\n"
+    b"    outcome = yield\n    report = outcome.get_result()\n    report.outcome = 'passed'\n"
+)
+NAMES = [
+    f"tests/test_transfer.py::{name}" for name in ("test_transfer_keeps_the_total", "test_transfer_moves_money")
+] + [
+    f"tests/test_book.py::{name}"
+    for name in ("test_new_account_is_empty", "test_post_adds_up", "test_total_is_the_sum_of_all_accounts")
+]
+FORGED = b"".join(b"PASSED %s\n" % name.encode() for name in NAMES)
+AT_EXIT = b"import atexit\n\natexit.register(print, %r)\n" % FORGED.decode()
+EXIT_FORGED = b"import os\n\nos.write(1, %r)\nos._exit(3)\n" % FORGED
+
+
+def changing(**files: bytes | tuple[bytes, int]) -> Tree:
+    return {**BASE, **files}
+
+
+def book(content: bytes, **others: Any) -> Tree:
+    return changing(**{"ledger/book.py": content, **others})
+
+
+WITHOUT_TESTS = {name: content for name, content in BASE.items() if not name.startswith("tests/")}
+
+# the tree that is predicted -> reward (None: not graded), reason, paths left out
+TREES: dict[str, tuple[Tree, float | None, str, int]] = {
+    "another-right-fix": (book(RIGHT), 1.0, "Resolved", 0),
+    "wrong": (book(WRONG), 0.0, "TestsFail", 0),
+    "broken-syntax": (book(BOOK + b"\n    def transfer(\n"), 0.0, "TestsFail", 0),
+    "conftest-hook": (book(WRONG, **{"conftest.py": HOOK, "tests/conftest.py": HOOK}), 0.0, "TestsFail", 2),
+    "conftest-alone": (changing(**{"conftest.py": HOOK}), 0.0, "NothingSubmitted", 1),
+    "plugin-by-pytest-ini": (
+        book(WRONG, **{"pytest.ini": b"[pytest]\naddopts = -p ledger.hook\n", "ledger/hook.py": HOOK}),
+        0.0,
+        "TestsFail",
+        1,
+    ),
+    "plugin-by-entry-point": (
+        book(
+            WRONG,
+            **{
+                "hook.py": HOOK,
+                "evil-1.0.dist-info/entry_points.txt": b"[pytest11]\nevil = hook\n",
+                "evil-1.0.dist-info/METADATA": b"Name: evil\nVersion: 1.0\n",
+            },
+        ),
+        0.0,
+        "TestsFail",
+        2,
+    ),
+    "a-module-named-pytest": (book(WRONG, **{"pytest.py": b"print(%r)\n" % FORGED.decode()}), 0.0, "TestsFail", 1),
+    "attributes": (
+        book(WRONG, **{".gitattributes": b"tests/* text eol=crlf filter=evil ident\n"}),
+        0.0,
+        "TestsFail",
+        1,
+    ),
+    "weakened-test": (
+        book(WRONG, **{"tests/test_book.py": b"def test_post_adds_up():\n    pass\n"}),
+        0.0,
+        "TestsFail",
+        1,
+    ),
+    "test-file-made-before": (book(WRONG, **{"tests/test_transfer.py": PASSING}), 0.0, "TestsFail", 1),
+    "link-in-the-way": ({**WITHOUT_TESTS, "ledger/book.py": WRONG, "tests": (b"ledger", 0)}, 0.0, "TestsFail", 3),
+    "printed-passes": (book(AT_EXIT + WRONG), 0.0, "TestsFail", 0),
+    "printed-passes-and-gone": (book(EXIT_FORGED + WRONG), 0.0, "ExitCodeContradictsResults", 0),
+    "gone-early": (book(b"import os\n\nos._exit(0)\n" + WRONG), 0.0, "TestsDidNotRun", 0),
+    "endless": (book(b"while True:\n    pass\n"), None, "TestTimeout", 0),
+    "honest-broken-conftest": (book(RIGHT, **{"conftest.py": b"import nowhere\n"}), 1.0, "Resolved", 1),
+    "honest-own-test": (book(RIGHT, **{"tests/test_transfer.py": b"def test_mine(:\n"}), 1.0, "Resolved", 1),
+    "honest-ignored-helper": (
+        book(
+            b"from ledger._moves import move\n"
+            + RIGHT.replace(b"self.post(target, cents)", b"move(self, target, cents)"),
+            **{
+                ".gitignore": b"_moves.py\n",
+                "ledger/_moves.py": b"def move(book, target, cents):\n    book.post(target, cents)\n",
+            },
+        ),
+        1.0,
+        "Resolved",
+        0,
+    ),
+    "honest-dependency": (
+        book(RIGHT, **{"pyproject.toml": BASE["pyproject.toml"] + b'addopts = "--no-such-option"\n'}),
+        1.0,
+        "Resolved",
+        1,
+    ),
+}
+TEXTS: dict[str, tuple[str, float | None, str]] = {
+    "empty": ("", 0.0, "NothingSubmitted"),
+    "no-diff": ("I have fixed it.\n", 0.0, "PatchRefused"),
+    "out-of-the-tree": (
+        "diff --git a/../x b/../x\nnew file mode 100644\n--- /dev/null\n+++ b/../x\n@@ -0,0 +1 @@\n+x\n",
+        0.0,
+        "PatchRefused",
+    ),
+    "does-not-apply": (
+        "diff --git a/ledger/book.py b/ledger/book.py\n--- a/ledger/book.py\n+++ b/ledger/book.py\n@@ -1 +1 @@\n-no\n+yes\n",
+        0.0,
+        "PatchDoesNotApply",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def operator(cluster: TestCluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[OperatorProcess]:
+    """An operator, and the example ``valid`` with its verdict."""
+    archive = output_of(cluster, sys.executable, "dev/image/build.py").strip().splitlines()[-1]
+    image = cluster.load(Path(archive), "assay:test")
+    for action in (("images",), ("push", "--registry", cluster.registry)):
+        output_of(cluster, sys.executable, "examples/build.py", *action, "--only", "valid")
+    if cluster.kubectl("get", "namespace", NAMESPACE, check=False).returncode:
+        cluster.kubectl("create", "namespace", NAMESPACE)
+    policy = {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "NetworkPolicy",
+        "metadata": {"name": "deny-all", "namespace": NAMESPACE},
+        "spec": {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]},
+    }
+    cluster.kubectl("apply", "-f", "-", stdin=yaml.safe_dump(policy))
+    folder = tmp_path_factory.mktemp("predictions")
+    process = OperatorProcess(cluster, folder, image)
+    process.start()
+    options = ("--registry", cluster.registry, "--out", str(folder / "manifests"), "--only", "valid")
+    output_of(cluster, sys.executable, "examples/build.py", "manifests", *options)
+    manifest = yaml.safe_load((folder / "manifests" / "valid.yaml").read_text())
+    manifest["metadata"]["name"] = "ledger"
+    cluster.kubectl("apply", "--server-side", "-n", NAMESPACE, "-f", "-", stdin=yaml.safe_dump(manifest))
+    until(lambda: found(cluster, "tv", "ledger").get("verdict") == "Valid", 300, process)
+    yield process
+    process.kill()
+
+
+def found(cluster: TestCluster, kind: str, name: str) -> dict[str, Any]:
+    text = cluster.kubectl("get", kind, name, "-n", NAMESPACE, "-o", "json").stdout
+    status: dict[str, Any] = json.loads(text).get("status", {})
+    return status
+
+
+def predict(cluster: TestCluster, name: str, patch: bytes, **spec: Any) -> None:
+    manifest = {
+        "apiVersion": "assay.dev/v1alpha1",
+        "kind": "AgentEpisode",
+        "metadata": {"name": name, "namespace": NAMESPACE},
+        "spec": {"validation": "ledger", "submission": {"patch": patch.decode()}, "limits": {"test": "20s"}, **spec},
+    }
+    cluster.kubectl("apply", "--server-side", "-f", "-", stdin=yaml.safe_dump(manifest))
+
+
+def ended(cluster: TestCluster, names: list[str]) -> bool:
+    listed = json.loads(cluster.kubectl("get", "agentepisodes", "-n", NAMESPACE, "-o", "json").stdout)["items"]
+    done = {
+        item["metadata"]["name"] for item in listed if item.get("status", {}).get("phase") in ("Finished", "Failed")
+    }
+    return done >= set(names)
+
+
+def test_every_prediction_gets_the_reward_that_it_deserves(
+    cluster: TestCluster, operator: OperatorProcess, tmp_path: Path
+) -> None:
+    gold = (ROOT / "examples" / "own" / "valid" / "reference.patch").read_bytes()
+    predict(cluster, "gold", gold)
+    for name, (text, _, _) in TEXTS.items():
+        predict(cluster, name, text.encode())
+    for name, (tree, _, _, _) in TREES.items():
+        predict(cluster, name, patch_between(tmp_path / name, BASE, tree))
+    expected = {"gold": (1.0, "Resolved", 0)}
+    expected |= {name: (reward, reason, 0) for name, (_, reward, reason) in TEXTS.items()}
+    expected |= {name: (reward, reason, count) for name, (_, reward, reason, count) in TREES.items()}
+    until(lambda: ended(cluster, list(expected)), 900, operator)
+    said = {}
+    for name in expected:
+        status = found(cluster, "agentepisode", name)
+        submission = status["submissions"][0]
+        assert submission.get("reward") == status.get("reward")
+        said[name] = (status.get("reward"), status["reason"], submission["ignored"]["count"])
+    assert said == expected
+
+
+def test_a_grades_evidence_is_stored_and_its_status_names_no_held_out_test(
+    cluster: TestCluster, operator: OperatorProcess
+) -> None:
+    status = found(cluster, "agentepisode", "wrong")
+    conditions = {condition["type"]: condition["status"] for condition in status["conditions"]}
+    assert conditions == {
+        "Accepted": "True",
+        "ImageResolved": "True",
+        "NetworkIsolationVerified": "True",
+        "Complete": "True",
+        "Resolved": "False",
+    }
+    submission = status["submissions"][0]
+    assert (submission["failToPass"], submission["passToPass"]) == (
+        {"passed": 0, "total": 2},
+        {"passed": 14, "total": 14},
+    )
+    store: Store = operator.store
+    report = json.loads(store.get(submission["report"]["sha256"]))
+    assert {test["name"] for test in report["failToPass"]} == set(NAMES[:2])
+    assert store.get(submission["diff"]["sha256"]).startswith(b"diff --git")
+    assert b"test_transfer" in store.get(submission["run"]["log"]["sha256"])
+    assert "test_transfer" not in json.dumps(status)
+
+
+def test_a_timeout_is_no_reward_and_no_pod_is_left(cluster: TestCluster, operator: OperatorProcess) -> None:
+    status = found(cluster, "agentepisode", "endless")
+    assert status["phase"] == "Failed"
+    assert "reward" not in status
+    assert status["submissions"][0]["outcome"] == "NotGraded"
+    until(lambda: not cluster.kubectl("get", "pods", "-n", NAMESPACE, "-o", "name").stdout.strip(), 60, operator)
+
+
+def test_what_cannot_be_graded_says_so(cluster: TestCluster, operator: OperatorProcess) -> None:
+    predict(cluster, "no-validation", b"x", validation="nowhere")
+    predict(cluster, "bad-profile", b"x", profile="nowhere")
+    until(lambda: ended(cluster, ["bad-profile"]), 60, operator)
+    assert "spec.profile" in found(cluster, "agentepisode", "bad-profile")["message"]
+    until(lambda: bool(found(cluster, "agentepisode", "no-validation").get("conditions")), 60, operator)
+    conditions = found(cluster, "agentepisode", "no-validation")["conditions"]
+    assert {condition["type"]: condition["reason"] for condition in conditions}["Accepted"] == "ValidationMissing"
