@@ -14,6 +14,7 @@ from assay.controller.events import Recorder
 from assay.controller.queue import WorkQueue
 from assay.controller.reconcile import Reconciler
 from assay.controller.slots import Slots
+from assay.controller.validations import ValidationLine
 from assay.domain.manifests import RunSettings
 from assay.kube.client import Kind
 from assay.store.artifacts import Store
@@ -52,6 +53,7 @@ def reconciler_of(server: Server, store: Path) -> Reconciler:
         slots=Slots(0),
         store=Store(f"file://{store}"),
         recorder=Recorder(server),
+        lines={"TaskValidation": ValidationLine(Store(f"file://{store}"))},
         template={},
         script=b"",
         infra_retries=3,
