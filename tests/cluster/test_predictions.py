@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
-from assay.store.artifacts import Store
-from cluster.test_verdicts import NAMESPACE, OperatorProcess, output_of, until
-from conftest import ROOT, TestCluster
+from cluster.stage import NAMESPACE, Stage, load_examples, program
+from conftest import ROOT
 from job_templates.repositories import Tree, patch_between
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(1500)]
@@ -140,84 +136,60 @@ TEXTS: dict[str, tuple[str, float | None, str]] = {
 
 
 @pytest.fixture(scope="module")
-def operator(cluster: TestCluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[OperatorProcess]:
-    """An operator, and the example ``valid`` with its verdict."""
-    archive = output_of(cluster, sys.executable, "dev/image/build.py").strip().splitlines()[-1]
-    image = cluster.load(Path(archive), "assay:test")
-    for action in (("images",), ("push", "--registry", cluster.registry)):
-        output_of(cluster, sys.executable, "examples/build.py", *action, "--only", "valid")
-    if cluster.kubectl("get", "namespace", NAMESPACE, check=False).returncode:
-        cluster.kubectl("create", "namespace", NAMESPACE)
-    policy = {
-        "apiVersion": "networking.k8s.io/v1",
-        "kind": "NetworkPolicy",
-        "metadata": {"name": "deny-all", "namespace": NAMESPACE},
-        "spec": {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]},
-    }
-    cluster.kubectl("apply", "-f", "-", stdin=yaml.safe_dump(policy))
-    folder = tmp_path_factory.mktemp("predictions")
-    process = OperatorProcess(cluster, folder, image)
-    process.start()
-    options = ("--registry", cluster.registry, "--out", str(folder / "manifests"), "--only", "valid")
-    output_of(cluster, sys.executable, "examples/build.py", "manifests", *options)
-    manifest = yaml.safe_load((folder / "manifests" / "valid.yaml").read_text())
-    manifest["metadata"]["name"] = "ledger"
-    cluster.kubectl("apply", "--server-side", "-n", NAMESPACE, "-f", "-", stdin=yaml.safe_dump(manifest))
-    until(lambda: found(cluster, "tv", "ledger").get("verdict") == "Valid", 300, process)
-    yield process
-    process.kill()
+def ledger(stage: Stage, tmp_path_factory: pytest.TempPathFactory) -> Stage:
+    """A stage with the validation ``ledger`` of the example ``valid``, and its verdict."""
+    manifest = load_examples(stage.cluster, tmp_path_factory.mktemp("ledger"), ("valid",))["valid"]
+    stage.apply(manifest, "ledger")
+    assert stage.finished("ledger")["verdict"] == "Valid"
+    return stage
 
 
-def found(cluster: TestCluster, kind: str, name: str) -> dict[str, Any]:
-    text = cluster.kubectl("get", kind, name, "-n", NAMESPACE, "-o", "json").stdout
+def found(stage: Stage, name: str) -> dict[str, Any]:
+    text = stage.cluster.kubectl("get", "agentepisode", name, "-n", NAMESPACE, "-o", "json").stdout
     status: dict[str, Any] = json.loads(text).get("status", {})
     return status
 
 
-def predict(cluster: TestCluster, name: str, patch: bytes, **spec: Any) -> None:
+def predict(stage: Stage, name: str, patch: bytes, **spec: Any) -> None:
     manifest = {
         "apiVersion": "assay.dev/v1alpha1",
         "kind": "AgentEpisode",
         "metadata": {"name": name, "namespace": NAMESPACE},
         "spec": {"validation": "ledger", "submission": {"patch": patch.decode()}, "limits": {"test": "20s"}, **spec},
     }
-    cluster.kubectl("apply", "--server-side", "-f", "-", stdin=yaml.safe_dump(manifest))
+    stage.apply(manifest)
 
 
-def ended(cluster: TestCluster, names: list[str]) -> bool:
-    listed = json.loads(cluster.kubectl("get", "agentepisodes", "-n", NAMESPACE, "-o", "json").stdout)["items"]
+def ended(stage: Stage, names: list[str]) -> bool:
+    listed = json.loads(stage.cluster.kubectl("get", "agentepisodes", "-n", NAMESPACE, "-o", "json").stdout)["items"]
     done = {
         item["metadata"]["name"] for item in listed if item.get("status", {}).get("phase") in ("Finished", "Failed")
     }
     return done >= set(names)
 
 
-def test_every_prediction_gets_the_reward_that_it_deserves(
-    cluster: TestCluster, operator: OperatorProcess, tmp_path: Path
-) -> None:
+def test_every_prediction_gets_the_reward_that_it_deserves(ledger: Stage, tmp_path: Path) -> None:
     gold = (ROOT / "examples" / "own" / "valid" / "reference.patch").read_bytes()
-    predict(cluster, "gold", gold)
+    predict(ledger, "gold", gold)
     for name, (text, _, _) in TEXTS.items():
-        predict(cluster, name, text.encode())
+        predict(ledger, name, text.encode())
     for name, (tree, _, _, _) in TREES.items():
-        predict(cluster, name, patch_between(tmp_path / name, BASE, tree))
+        predict(ledger, name, patch_between(tmp_path / name, BASE, tree))
     expected = {"gold": (1.0, "Resolved", 0)}
     expected |= {name: (reward, reason, 0) for name, (_, reward, reason) in TEXTS.items()}
     expected |= {name: (reward, reason, count) for name, (_, reward, reason, count) in TREES.items()}
-    until(lambda: ended(cluster, list(expected)), 900, operator)
+    ledger.until(lambda: ended(ledger, list(expected)), 900)
     said = {}
     for name in expected:
-        status = found(cluster, "agentepisode", name)
+        status = found(ledger, name)
         submission = status["submissions"][0]
         assert submission.get("reward") == status.get("reward")
         said[name] = (status.get("reward"), status["reason"], submission["ignored"]["count"])
     assert said == expected
 
 
-def test_a_grades_evidence_is_stored_and_its_status_names_no_held_out_test(
-    cluster: TestCluster, operator: OperatorProcess
-) -> None:
-    status = found(cluster, "agentepisode", "wrong")
+def test_a_grades_evidence_is_stored_and_its_status_names_no_held_out_test(ledger: Stage) -> None:
+    status = found(ledger, "wrong")
     conditions = {condition["type"]: condition["status"] for condition in status["conditions"]}
     assert conditions == {
         "Accepted": "True",
@@ -231,7 +203,7 @@ def test_a_grades_evidence_is_stored_and_its_status_names_no_held_out_test(
         {"passed": 0, "total": 2},
         {"passed": 14, "total": 14},
     )
-    store: Store = operator.store
+    store = ledger.operator.store
     report = json.loads(store.get(submission["report"]["sha256"]))
     assert {test["name"] for test in report["failToPass"]} == set(NAMES[:2])
     assert store.get(submission["diff"]["sha256"]).startswith(b"diff --git")
@@ -239,19 +211,41 @@ def test_a_grades_evidence_is_stored_and_its_status_names_no_held_out_test(
     assert "test_transfer" not in json.dumps(status)
 
 
-def test_a_timeout_is_no_reward_and_no_pod_is_left(cluster: TestCluster, operator: OperatorProcess) -> None:
-    status = found(cluster, "agentepisode", "endless")
+def test_a_timeout_is_no_reward_and_no_pod_is_left(ledger: Stage) -> None:
+    status = found(ledger, "endless")
     assert status["phase"] == "Failed"
     assert "reward" not in status
     assert status["submissions"][0]["outcome"] == "NotGraded"
-    until(lambda: not cluster.kubectl("get", "pods", "-n", NAMESPACE, "-o", "name").stdout.strip(), 60, operator)
+    ledger.until(
+        lambda: (
+            not ledger.cluster.kubectl(
+                "get", "pods", "-n", NAMESPACE, "-l", "app.kubernetes.io/managed-by=assay", "-o", "name"
+            ).stdout.strip()
+        ),
+        60,
+    )
 
 
-def test_what_cannot_be_graded_says_so(cluster: TestCluster, operator: OperatorProcess) -> None:
-    predict(cluster, "no-validation", b"x", validation="nowhere")
-    predict(cluster, "bad-profile", b"x", profile="nowhere")
-    until(lambda: ended(cluster, ["bad-profile"]), 60, operator)
-    assert "spec.profile" in found(cluster, "agentepisode", "bad-profile")["message"]
-    until(lambda: bool(found(cluster, "agentepisode", "no-validation").get("conditions")), 60, operator)
-    conditions = found(cluster, "agentepisode", "no-validation")["conditions"]
+def test_what_cannot_be_graded_says_so(ledger: Stage) -> None:
+    predict(ledger, "no-validation", b"x", validation="nowhere")
+    predict(ledger, "bad-profile", b"x", profile="nowhere")
+    ledger.until(lambda: ended(ledger, ["bad-profile"]), 60)
+    assert "spec.profile" in found(ledger, "bad-profile")["message"]
+    ledger.until(lambda: bool(found(ledger, "no-validation").get("conditions")), 60)
+    conditions = found(ledger, "no-validation")["conditions"]
     assert {condition["type"]: condition["reason"] for condition in conditions}["Accepted"] == "ValidationMissing"
+
+
+def test_gold_over_a_validated_set_scores_one_and_empty_scores_nothing(ledger: Stage, tmp_path: Path) -> None:
+    for given, resolved in (("gold", 1), ("empty", 0)):
+        command = ("-m", "assay", "evaluate", given, "--out", str(tmp_path), "--run-id", given, "-n", NAMESPACE)
+        for _ in range(2):  # the second call finds the first one's episodes
+            program(ledger.cluster, *command)
+        own = json.loads((tmp_path / given / "assay.json").read_text())
+        assert (own["predictions"], own["resolved"], own["score"]) == (1, resolved, float(resolved))
+        report = json.loads((tmp_path / given / f"{given}.{given}.json").read_text())
+        assert report["resolved_instances"] == resolved
+        assert report["empty_patch_instances"] == 1 - resolved
+    assert "resolved -> " in program(
+        ledger.cluster, "-m", "assay", "compare", str(tmp_path / "gold"), str(tmp_path / "empty")
+    )

@@ -8,6 +8,7 @@ from assay import __version__
 from assay.cli import (
     deny_list,
     diff,
+    evaluate,
     explain,
     gateway,
     goproxy,
@@ -46,6 +47,7 @@ for module in (
     diff,
     verify,
     regrade,
+    evaluate,
     report,
     parse_log,
     parsers,

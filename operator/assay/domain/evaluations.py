@@ -91,10 +91,14 @@ def run_report(results: Sequence[Result], dataset: Sequence[str]) -> Json:
 
 
 def own_report(results: Sequence[Result], dataset: Sequence[str], *, profile: str, run: str) -> Json:
-    """Return Assay's own report: the score over what was graded, and everything that was not, by reason."""
+    """Return Assay's own report: the score without what the infrastructure lost, and every end by reason.
+
+    Results are by task, or by model and task when there are several models.
+    """
     graded = [one for one in results if one.graded]
     lost = [one for one in results if one.infrastructure]
     counted = len(results) - len(lost)
+    many = len({one.model for one in results}) > 1
     return {
         "format": 1,
         "run": run,
@@ -108,7 +112,7 @@ def own_report(results: Sequence[Result], dataset: Sequence[str], *, profile: st
         "infrastructure": sorted(one.id for one in lost),
         "reasons": dict(sorted(Counter(one.reason for one in results).items())),
         "results": {
-            one.id: {
+            (f"{one.model}/{one.id}" if many else one.id): {
                 "episode": one.episode,
                 "reason": one.reason,
                 "message": one.message,
@@ -116,7 +120,7 @@ def own_report(results: Sequence[Result], dataset: Sequence[str], *, profile: st
                 "resolved": one.resolved,
                 "ignoredPaths": one.ignored,
             }
-            for one in sorted(results, key=lambda one: one.id)
+            for one in sorted(results, key=lambda one: (one.id, one.model))
         },
     }
 

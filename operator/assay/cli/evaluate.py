@@ -1,0 +1,330 @@
+"""``assay evaluate`` and ``assay compare``: predictions in, one AgentEpisode each, reports out."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import typer
+import yaml
+
+from assay.api import v1alpha1 as api
+from assay.cli.progress import progress_of
+from assay.cli.stored import DEFAULT_NAMESPACE, DEFAULT_SERVICE, Namespace, Reader, Service, StoredError, told
+from assay.domain.episodes import FINAL
+from assay.domain.evaluations import Result, flips, instance_report, own_report, report_name, run_report
+from assay.domain.predictions import MalformedPredictionsError, Prediction, census_of, read_predictions
+from assay.domain.task import Refusal, task_from_spec
+from assay.kube.client import AGENT_EPISODES, TASK_VALIDATIONS, ApiError, Client
+from assay.store.artifacts import ArtifactLostError, Store
+
+LABEL = "assay.dev/evaluation"
+POLL_SECONDS = 2.0
+APPLIED_AT_ONCE = 16
+OWN_REPORT = "assay.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """A task that predictions are about: how an episode names it, and its reference patch where it is at hand."""
+
+    reference: Mapping[str, Any]
+    gold: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One prediction of a run, under the one name that its episode can have."""
+
+    name: str
+    prediction: Prediction
+    manifest: Mapping[str, Any]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command("evaluate")(evaluate)
+    app.command("compare")(compare)
+
+
+def evaluate(
+    predictions: str = typer.Argument(help="A file of predictions (.json, .jsonl), or the word gold or empty."),
+    dataset: Path | None = typer.Option(
+        None,
+        "--dataset",
+        help="Manifests of TaskValidations (a file or a folder); without it, the Valid ones there are.",
+    ),
+    profile: str = typer.Option("strict", "--profile", help="Grading profile."),
+    model: str = typer.Option("", "--model", help="Only the rows of this model."),
+    repeat: int = typer.Option(1, "--repeat", min=1, max=100, help="Grade each prediction this many times."),
+    reward: str = typer.Option("Binary", "--reward", help="Binary or Partial."),
+    run_id: str = typer.Option("", "--run-id", help="Name of the run; by default a hash of what is evaluated."),
+    out: Path = typer.Option(Path("assay-evaluation"), "--out", help="Folder for the reports."),
+    store: str = typer.Option("", "--store", help="URI of the artifact store; by default the operator is asked."),
+    namespace: Namespace = DEFAULT_NAMESPACE,
+    service: Service = DEFAULT_SERVICE,
+) -> None:
+    """Grade predictions: one AgentEpisode each, then reports.  The same call again goes on where it was.
+
+    Example: assay evaluate predictions.jsonl --profile swebench-v5 --out reports
+    """
+    with told("evaluate"):
+        asyncio.run(
+            _evaluate(predictions, dataset, profile, model, repeat, reward, run_id, out, store, namespace, service)
+        )
+
+
+def compare(
+    before: Path = typer.Argument(help=f"Folder of a run, or its {OWN_REPORT}."),
+    after: Path = typer.Argument(help="The other run."),
+) -> None:
+    """Show which tasks two runs end differently on.
+
+    Example: assay compare reports/one reports/two
+    """
+    with told("compare"):
+        reports = [json.loads(_own_report_file(path).read_text()) for path in (before, after)]
+        changed = list(flips(*reports))
+        for name, old, new in changed:
+            typer.echo(f"{name}: {old} -> {new}")
+        scores = " -> ".join(f"{one['resolved']}/{one['denominator']} resolved" for one in reports)
+        typer.echo(f"{len(changed)} tasks differ; {scores}")
+
+
+async def _evaluate(
+    predictions: str,
+    dataset: Path | None,
+    profile: str,
+    model: str,
+    repeat: int,
+    reward: str,
+    run_id: str,
+    out: Path,
+    store: str,
+    namespace: str,
+    service: str,
+) -> None:
+    client = await Client.connect()
+    try:
+        targets = _from_manifests(dataset) if dataset else await _from_validations(client, namespace)
+        if not targets:
+            raise LookupError(
+                f"there are no tasks in {dataset}" if dataset else f"no Valid TaskValidation in {namespace}"
+            )
+        census = census_of(_predictions(predictions, targets), targets, model=model)
+        for line in census.lines():
+            typer.echo(line, err=True)
+        said = json.dumps([[one.id, one.patch, one.model] for one in census.chosen])
+        run = run_id or hashlib.sha256(f"{said}/{profile}/{reward}".encode("utf-8", "surrogatepass")).hexdigest()[:12]
+        reader = Reader(client, namespace, service)
+        for number in range(1, repeat + 1):
+            name = run if repeat == 1 else f"{run}-{number}"
+            entries = [_entry(one, targets[one.id], name, profile, reward, namespace) for one in census.chosen]
+            ended = await _ended(client, entries, namespace, name)
+            results = [await _result(entry, ended[entry.name], reader, store) for entry in entries]
+            _write(out / name, name, profile, entries, results, list(targets))
+    finally:
+        await client.close()
+
+
+def _predictions(given: str, targets: Mapping[str, Target]) -> tuple[Prediction, ...]:
+    if given == "gold":
+        without = sorted(name for name, target in targets.items() if target.gold is None)
+        if without:
+            typer.echo(
+                f"{len(without)} tasks are in bundles, their reference patch is not at hand: {without[0]} …", err=True
+            )
+        return tuple(
+            Prediction(id=name, patch=target.gold, model="gold")
+            for name, target in targets.items()
+            if target.gold is not None
+        )
+    if given == "empty":
+        return tuple(Prediction(id=name, patch="", model="empty") for name in targets)
+    try:
+        return read_predictions(Path(given).read_bytes().decode("utf-8", "surrogateescape"))
+    except MalformedPredictionsError as error:
+        raise LookupError(f"{given}: {error}") from error
+
+
+def _from_manifests(path: Path) -> dict[str, Target]:
+    files = (
+        sorted(one for one in path.rglob("*") if one.suffix in (".yaml", ".yml", ".json")) if path.is_dir() else [path]
+    )
+    found = {}
+    for file in files:
+        for manifest in yaml.safe_load_all(file.read_text()):
+            spec = (manifest or {}).get("spec") or {}
+            if (manifest or {}).get("kind") != "TaskValidation":
+                continue
+            key = "task" if spec.get("task") else "taskFrom"
+            found[str(spec[key]["id"])] = Target(reference={key: spec[key]}, gold=_gold(spec))
+    return found
+
+
+async def _from_validations(client: Client, namespace: str) -> dict[str, Target]:
+    found = {}
+    async for page in client.pages(TASK_VALIDATIONS, namespace):
+        for raw in page:
+            if (raw.get("status") or {}).get("verdict") != "Valid":
+                continue
+            spec = raw["spec"]
+            name = str((spec.get("task") or spec.get("taskFrom"))["id"])
+            found[name] = Target(reference={"validation": raw["metadata"]["name"]}, gold=_gold(spec))
+    return found
+
+
+def _gold(spec: Mapping[str, Any]) -> str | None:
+    task = spec.get("task")
+    if not task:
+        return None
+    if task.get("patchBase64"):
+        read = task_from_spec(api.Task.model_validate(task))
+        return None if isinstance(read, Refusal) else read.patch.decode("utf-8", "surrogateescape")
+    return str(task.get("patch") or "")
+
+
+def _entry(prediction: Prediction, target: Target, run: str, profile: str, reward: str, namespace: str) -> Entry:
+    """Return the episode of a prediction; its name is made of the run, the task, the model and the patch."""
+    patch = (prediction.patch or "").encode("utf-8", "surrogateescape")
+    said = json.dumps([run, prediction.id, prediction.model, hashlib.sha256(patch).hexdigest(), profile, reward])
+    name = f"ev-{hashlib.sha256(said.encode('utf-8', 'surrogatepass')).hexdigest()[:40]}"
+    try:
+        submission: dict[str, str] = {"patch": patch.decode()}
+    except UnicodeDecodeError:
+        submission = {"patchBase64": base64.b64encode(patch).decode()}
+    manifest = {
+        "apiVersion": api.API_VERSION,
+        "kind": "AgentEpisode",
+        "metadata": {
+            "name": name,
+            "namespace": namespace,
+            "labels": {LABEL: hashlib.sha256(run.encode()).hexdigest()[:40]},
+            "annotations": {"assay.dev/task-id": prediction.id, "assay.dev/run": run},
+        },
+        "spec": {
+            **target.reference,
+            "submission": submission | {"model": prediction.model[:200]},
+            "profile": profile,
+            "reward": reward,
+        },
+    }
+    return Entry(name=name, prediction=prediction, manifest=manifest)
+
+
+async def _ended(
+    client: Client, entries: Sequence[Entry], namespace: str, run: str
+) -> dict[str, api.AgentEpisodeStatus | str]:
+    """Apply the episodes that are not there and wait for all; an episode that the API server refuses has its words."""
+    selector = f"{LABEL}={hashlib.sha256(run.encode()).hexdigest()[:40]}"
+    ended: dict[str, api.AgentEpisodeStatus | str] = {}
+    there = await _statuses(client, namespace, selector)
+    waiting = asyncio.Semaphore(APPLIED_AT_ONCE)
+
+    async def apply(entry: Entry) -> None:
+        async with waiting:
+            try:
+                await client.apply(AGENT_EPISODES, namespace, entry.name, entry.manifest)
+            except ApiError as error:
+                if error.status not in (400, 413, 422):
+                    raise
+                ended[entry.name] = error.message
+
+    missing = [entry for entry in entries if entry.name not in there]
+    typer.echo(f"run {run}: {len(entries)} episodes, {len(entries) - len(missing)} of them there already", err=True)
+    await asyncio.gather(*(apply(entry) for entry in missing))
+    wanted = {entry.name for entry in entries}
+    with progress_of(f"run {run}", len(entries)) as advance:
+        while True:
+            for name, status in (await _statuses(client, namespace, selector)).items():
+                if name in wanted - ended.keys() and status.phase in FINAL:
+                    ended[name] = status
+                    advance(1)
+                    reward = "not graded" if status.reward is None else f"reward {status.reward:g}"
+                    typer.echo(f"{len(ended)}/{len(wanted)} {name}: {reward}, {status.reason}", err=True)
+            if ended.keys() >= wanted:
+                return ended
+            await asyncio.sleep(POLL_SECONDS)
+
+
+async def _statuses(client: Client, namespace: str, selector: str) -> dict[str, api.AgentEpisodeStatus]:
+    found = {}
+    async for page in client.pages(AGENT_EPISODES, namespace, selector=selector):
+        for raw in page:
+            found[raw["metadata"]["name"]] = api.AgentEpisodeStatus.model_validate(raw.get("status") or {})
+    return found
+
+
+async def _result(entry: Entry, ended: api.AgentEpisodeStatus | str, reader: Reader, store: str) -> Result:
+    prediction = entry.prediction
+    empty = not (prediction.patch or "").strip()
+    if isinstance(ended, str):
+        return Result(
+            id=prediction.id, model=prediction.model, episode="", empty=empty, reason="Infrastructure", message=ended
+        )
+    submission = ended.submissions[0] if ended.submissions else None
+    report = submission.report if submission else None
+    content = await _artifact(report, reader, store) if report else None
+    return Result(
+        id=prediction.id,
+        model=prediction.model,
+        episode=entry.name,
+        empty=empty,
+        reason=ended.reason,
+        message=ended.message,
+        reward=ended.reward,
+        resolved=ended.resolved,
+        ignored=submission.ignored.count if submission else 0,
+        tests=json.loads(content) if content else None,
+    )
+
+
+async def _artifact(artifact: api.Artifact, reader: Reader, store: str) -> bytes:
+    if not store:
+        return await reader.artifact(artifact)
+    try:
+        return await asyncio.to_thread(Store(store).get, artifact.sha256)
+    except ArtifactLostError as lost:
+        raise StoredError(str(lost)) from lost
+
+
+def _write(
+    folder: Path, run: str, profile: str, entries: Sequence[Entry], results: Sequence[Result], dataset: Sequence[str]
+) -> None:
+    """Write one report a task, one a model in SWE-bench's schema, and Assay's own."""
+    for entry, result in zip(entries, results, strict=True):
+        place = folder / _file_name(result.model) / _file_name(result.id)
+        place.mkdir(parents=True, exist_ok=True)
+        patch = entry.prediction.patch
+        _write_json(place / "report.json", instance_report(result, patch))
+        (place / "patch.diff").write_bytes((patch or "").encode("utf-8", "surrogateescape"))
+    folder.mkdir(parents=True, exist_ok=True)
+    for model in sorted({result.model for result in results}):
+        of_model = [result for result in results if result.model == model]
+        _write_json(folder / report_name(model, run), run_report(of_model, dataset))
+    own = own_report(results, dataset, profile=profile, run=run)
+    _write_json(folder / OWN_REPORT, own)
+    typer.echo(
+        f"{own['resolved']} of {own['denominator']} resolved, {len(own['infrastructure'])} lost to the infrastructure;"
+        f" reports in {folder}"
+    )
+
+
+def _write_json(path: Path, content: Any) -> None:
+    path.write_text(json.dumps(content, indent=2, sort_keys=True) + "\n", "utf-8", "surrogateescape")
+
+
+def _file_name(text: str) -> str:
+    """Return a name for a file: SWE-bench's own for its ids and models, never a path."""
+    plain = text.replace("/", "__").replace("\0", "")
+    return plain if len(plain) < 200 and plain not in ("", ".", "..") else hashlib.sha256(text.encode()).hexdigest()
+
+
+def _own_report_file(path: Path) -> Path:
+    return path / OWN_REPORT if path.is_dir() else path
