@@ -1,18 +1,30 @@
 """Files by content hash: written once, compressed, verified on every read.
 
 A store is any URI that pyarrow's file systems know (a directory, S3, GCS).  A file of SHA-256 ``h`` lies at
-``<root>/<h[:2]>/<h>.zst``; writing it twice is harmless, and a half-written one is never seen under its name.
+``<root>/<h[:2]>/<h>.zst``; writing it twice is harmless, and a half-written one is never seen under its name: a directory
+gives a file its name when it is whole, an object store shows an object when its upload has ended.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
-import threading
+import re
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import PurePosixPath
 
+import pyarrow as pa
 from pyarrow import fs
 
 from assay.domain.outcomes import Artifact
+from assay.store.places import place_of
+
+FRESH = timedelta(days=1)
+"""Age from which a file that is put again is written again, so that nobody takes it for one that nothing needs."""
+STORED = re.compile(r"(?:.*/)?(?P<folder>[0-9a-f]{2})/(?P<name>(?P<digest>[0-9a-f]{64})\.zst(?:\.[0-9a-z]+\.part)?)")
 
 
 class ArtifactLostError(Exception):
@@ -23,42 +35,110 @@ class ArtifactChangedError(ArtifactLostError):
     """The store has a file of the hash, and its bytes are others: reading it again will not help."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredFile:
+    """A file of the store; ``path`` below its root, ``digest`` of what it holds, size in bytes as stored."""
+
+    path: str
+    digest: str
+    bytes: int
+    modified: datetime
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether it is what a killed writer left behind."""
+        return self.path.endswith(".part")
+
+
 class Store:
-    """The artifact store at one URI.  All methods block: call them from a thread."""
+    """The artifact store at one URI.  All methods block: call them from a thread.
+
+    ``OSError`` from any of them says that the store could not be asked, nothing about what it holds.
+    """
 
     def __init__(self, uri: str) -> None:
         self.uri = uri.rstrip("/")
-        self._files, self._root = fs.FileSystem.from_uri(self.uri)
-        self._files.create_dir(self._root, recursive=True)
+        self._place = place_of(self.uri)
+        self._files = self._place.files
+        if self._place.renames:
+            self._files.create_dir(self._place.root, recursive=True)
 
     def put(self, content: bytes) -> Artifact:
-        """Store bytes and return where they are.  ``OSError`` when the store refuses; nothing is stored then."""
+        """Store bytes and return where they are.  ``OSError`` when the store refuses or has not kept all of them."""
         digest = hashlib.sha256(content).hexdigest()
-        path = self._path(digest)
-        if self._files.get_file_info(path).type is not fs.FileType.File:
-            self._files.create_dir(str(PurePosixPath(path).parent), recursive=True)
-            unfinished = f"{path}.{threading.get_ident()}.part"
-            with self._files.open_output_stream(unfinished, compression="zstd") as stream:
-                stream.write(content)
-            self._files.move(unfinished, path)
-        return Artifact(uri=f"{self.uri}/{digest[:2]}/{digest}.zst", sha256=digest, bytes=len(content))
+        path = _path(digest)
+        packed = pa.Codec("zstd").compress(content, asbytes=True)
+        if not self._holds(path, len(packed)):
+            self._write(f"{self._place.root}/{path}", packed)
+        return Artifact(uri=self._place.uri_of(path), sha256=digest, bytes=len(content))
 
     def get(self, digest: str) -> bytes:
         """Return the bytes of a hash; ``ArtifactLostError`` when they are not there or not those."""
         try:
-            with self._files.open_input_stream(self._path(digest), compression="zstd") as stream:
-                content: bytes = stream.read()
+            with self._files.open_input_stream(f"{self._place.root}/{_path(digest)}", compression=None) as stream:
+                packed = stream.read()
         except FileNotFoundError as error:
             raise ArtifactLostError(f"the store {self.uri} has no file {digest}") from error
-        except OSError as error:
-            raise ArtifactLostError(f"the file {digest} in the store {self.uri} cannot be read: {error}") from error
+        try:
+            with pa.CompressedInputStream(pa.BufferReader(packed), "zstd") as stream:
+                content: bytes = stream.read()
+        except (OSError, pa.ArrowException) as error:
+            raise ArtifactChangedError(f"the file {digest} in the store {self.uri} is damaged: {error}") from error
         if hashlib.sha256(content).hexdigest() != digest:
             raise ArtifactChangedError(f"the file {digest} in the store {self.uri} has other bytes")
         return content
 
     def has(self, digest: str) -> bool:
-        """Whether a file of the hash is there.  ``OSError`` when the store cannot be asked."""
-        return bool(self._files.get_file_info(self._path(digest)).type is fs.FileType.File)
+        """Whether a file of the hash is there."""
+        return bool(self._files.get_file_info(f"{self._place.root}/{_path(digest)}").type is fs.FileType.File)
 
-    def _path(self, digest: str) -> str:
-        return f"{self._root}/{digest[:2]}/{digest}.zst"
+    def listed(self) -> Iterator[StoredFile]:
+        """Yield all files that this store wrote; others in its directory are passed over."""
+        selector = fs.FileSelector(self._place.root, recursive=True, allow_not_found=True)
+        for info in self._files.get_file_info(selector):
+            named = STORED.fullmatch(info.path)
+            if info.type is fs.FileType.File and named and named["digest"].startswith(named["folder"]):
+                yield StoredFile(
+                    path=f"{named['folder']}/{named['name']}",
+                    digest=named["digest"],
+                    bytes=info.size,
+                    modified=datetime.fromtimestamp(info.mtime_ns / 1e9, UTC),
+                )
+
+    def delete(self, file: StoredFile) -> None:
+        """Delete a file; one that is gone already is a success."""
+        with contextlib.suppress(FileNotFoundError):
+            self._files.delete_file(f"{self._place.root}/{file.path}")
+
+    def _holds(self, path: str, size: int) -> bool:
+        """Whether a file is there whole, and young enough to be left alone."""
+        info = self._files.get_file_info(f"{self._place.root}/{path}")
+        if info.type is not fs.FileType.File or info.size != size:
+            return False
+        return datetime.now(UTC) - datetime.fromtimestamp(info.mtime_ns / 1e9, UTC) < FRESH
+
+    def _write(self, path: str, packed: bytes) -> None:
+        """Write a file so that its name shows either all of it or nothing."""
+        if not self._place.renames:
+            self._upload(path, packed)
+            return
+        self._files.create_dir(str(PurePosixPath(path).parent), recursive=True)
+        unfinished = f"{path}.{uuid.uuid4().hex}.part"
+        try:
+            self._upload(unfinished, packed)
+            self._files.move(unfinished, path)
+        except OSError:
+            with contextlib.suppress(OSError):
+                self._files.delete_file(unfinished)
+            raise
+
+    def _upload(self, path: str, packed: bytes) -> None:
+        with self._files.open_output_stream(path, compression=None) as stream:
+            stream.write(packed)
+        kept = self._files.get_file_info(path)
+        if kept.type is not fs.FileType.File or kept.size != len(packed):
+            raise OSError(f"the store {self.uri} took {len(packed)} bytes and shows {kept.size}")
+
+
+def _path(digest: str) -> str:
+    return f"{digest[:2]}/{digest}.zst"
