@@ -43,7 +43,7 @@ def push(
     try:
         count = int(read_index(bundle)["tasks"])
         sent = asyncio.run(_push(bundle, count, to, f"{operator_namespace}/{service}"))
-    except (BundleError, ApiError, OSError) as error:
+    except (BundleError, ApiError, OSError, ValueError) as error:
         typer.echo(f"assay push: {error}", err=True)
         raise typer.Exit(1) from error
     typer.echo(f"{count} tasks, {sent} of them sent, {count - sent} there already", err=True)

@@ -53,6 +53,8 @@ def application(
             content = await asyncio.to_thread(store.get, digest)
         except ArtifactLostError as lost:
             raise web.HTTPNotFound(text=f"{lost}\n") from lost
+        except OSError as error:
+            raise web.HTTPServiceUnavailable(text=f"the store cannot be asked: {error}\n") from error
         headers = {"ETag": f'"{digest}"', "X-Content-Type-Options": "nosniff"}
         return web.Response(body=content, content_type="application/octet-stream", headers=headers)
 

@@ -12,7 +12,6 @@ import hashlib
 import re
 import uuid
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import PurePosixPath
 
@@ -20,6 +19,7 @@ import pyarrow as pa
 from pyarrow import fs
 
 from assay.domain.outcomes import Artifact
+from assay.domain.retention import StoredFile
 from assay.store.places import place_of
 
 FRESH = timedelta(days=1)
@@ -33,21 +33,6 @@ class ArtifactLostError(Exception):
 
 class ArtifactChangedError(ArtifactLostError):
     """The store has a file of the hash, and its bytes are others: reading it again will not help."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredFile:
-    """A file of the store; ``path`` below its root, ``digest`` of what it holds, size in bytes as stored."""
-
-    path: str
-    digest: str
-    bytes: int
-    modified: datetime
-
-    @property
-    def unfinished(self) -> bool:
-        """Whether it is what a killed writer left behind."""
-        return self.path.endswith(".part")
 
 
 class Store:
@@ -102,20 +87,23 @@ class Store:
                     path=f"{named['folder']}/{named['name']}",
                     digest=named["digest"],
                     bytes=info.size,
-                    modified=datetime.fromtimestamp(info.mtime_ns / 1e9, UTC),
+                    modified=modified(info),
                 )
 
-    def delete(self, file: StoredFile) -> None:
-        """Delete a file; one that is gone already is a success."""
-        with contextlib.suppress(FileNotFoundError):
-            self._files.delete_file(f"{self._place.root}/{file.path}")
+    def delete(self, file: StoredFile) -> bool:
+        """Delete a file if it is still the one that was listed; return whether it was."""
+        info = self._files.get_file_info(f"{self._place.root}/{file.path}")
+        if info.type is not fs.FileType.File or modified(info) != file.modified:
+            return False
+        self._files.delete_file(info.path)
+        return True
 
     def _holds(self, path: str, size: int) -> bool:
         """Whether a file is there whole, and young enough to be left alone."""
         info = self._files.get_file_info(f"{self._place.root}/{path}")
         if info.type is not fs.FileType.File or info.size != size:
             return False
-        return datetime.now(UTC) - datetime.fromtimestamp(info.mtime_ns / 1e9, UTC) < FRESH
+        return datetime.now(UTC) - modified(info) < FRESH
 
     def _write(self, path: str, packed: bytes) -> None:
         """Write a file so that its name shows either all of it or nothing."""
@@ -138,6 +126,11 @@ class Store:
         kept = self._files.get_file_info(path)
         if kept.type is not fs.FileType.File or kept.size != len(packed):
             raise OSError(f"the store {self.uri} took {len(packed)} bytes and shows {kept.size}")
+
+
+def modified(info: fs.FileInfo) -> datetime:
+    """Return when a file was written; object stores tell whole seconds."""
+    return datetime.fromtimestamp(info.mtime_ns / 1e9, UTC)
 
 
 def _path(digest: str) -> str:
