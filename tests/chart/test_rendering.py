@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 import yaml
 from prometheus_client import REGISTRY
 
+from assay.cli.main import app
 from assay.controller import metrics
 from assay.controller.settings import load_settings
 from conftest import ROOT, TestCluster
@@ -38,6 +40,27 @@ EVERYTHING = {
         "affinity": {"nodeAffinity": {}},
         "priorityClassName": "system-cluster-critical",
     },
+    "goproxy": {
+        "enabled": True,
+        "replicas": 3,
+        "upstream": "https://modules.test",
+        "upstreamSuffix": "",
+        "privateUpstream": True,
+        "redirects": ["https://storage.test/modules/"],
+        "sumdb": "sum.test+00000000+key",
+        "sumdbUpstream": "https://sums.test",
+        "requirePeerMatch": False,
+        "cacheMiB": 2_000_000,
+        "memoryMiB": 32,
+        "runBytesMiB": 100,
+        "runRequests": 5000,
+        "healthFrom": [{"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "monitoring"}}}],
+        "podAnnotations": {"c": "d"},
+        "nodeSelector": {"kind": "system"},
+        "tolerations": [{"operator": "Exists"}],
+        "affinity": {"nodeAffinity": {}},
+        "priorityClassName": "system-cluster-critical",
+    },
     "serviceAccount": {"annotations": {"role": "store-writer"}},
     "store": {"uri": "s3://bucket/assay", "persistence": {"size": "5Gi", "storageClassName": "fast"}},
     "monitoring": {
@@ -47,6 +70,9 @@ EVERYTHING = {
     },
 }
 DEFAULTS: dict[str, Any] = {"image": {"reference": IMAGE}}
+DIRECTORY: dict[str, Any] = DEFAULTS | {
+    "goproxy": {"enabled": True, "upstreamVolume": {"persistentVolumeClaim": {"claimName": "modules"}}}
+}
 
 
 def helm(cluster: TestCluster, *args: str, values: dict[str, Any] | None = None) -> subprocess.CompletedProcess[str]:
@@ -79,7 +105,7 @@ def the(manifests: list[dict[str, Any]], kind: str, name: str = "assay-operator"
     return found
 
 
-@pytest.mark.parametrize("values", [DEFAULTS, EVERYTHING], ids=["defaults", "everything"])
+@pytest.mark.parametrize("values", [DEFAULTS, EVERYTHING, DIRECTORY], ids=["defaults", "everything", "directory"])
 def test_lint_finds_nothing(api_cluster: TestCluster, values: dict[str, Any]) -> None:
     done = helm(api_cluster, "lint", "--strict", str(CHART), values=values)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -97,6 +123,10 @@ def test_lint_finds_nothing(api_cluster: TestCluster, values: dict[str, Any]) ->
         ({**DEFAULTS, "operator": {"isolation": {"targets": ["no-port"]}}}, "operator/isolation/targets/0"),
         ({**DEFAULTS, "runs": {"namespace": "Not_A_Name"}}, "runs/namespace"),
         ({**DEFAULTS, "store": {"uri": "/var/lib"}}, "store/uri"),
+        ({**DEFAULTS, "goproxy": {"enabled": True}}, "goproxy/upstream"),
+        ({**DEFAULTS, "goproxy": {"enabled": True, "upstream": "modules.test"}}, "goproxy/upstream"),
+        ({**DEFAULTS, "goproxy": {**DIRECTORY["goproxy"], "upstream": "https://modules.test"}}, "goproxy/upstream"),
+        ({**DEFAULTS, "goproxy": {"redirects": ["https://storage.test"]}}, "goproxy/redirects/0"),
     ],
 )
 def test_a_wrong_value_is_named(api_cluster: TestCluster, values: dict[str, Any], named: str) -> None:
@@ -148,6 +178,94 @@ def test_the_policies_are_those_of_the_job_templates(api_cluster: TestCluster) -
     assert expected["assay-offline"]["podSelector"]["matchLabels"].items() <= run["metadata"]["labels"].items()
 
 
+def test_the_module_gateway_is_off_until_asked_for_and_names_no_registry(api_cluster: TestCluster) -> None:
+    made = [each["kind"] for each in rendered(api_cluster, DEFAULTS) if "goproxy" in each["metadata"]["name"]]
+    assert made == ["NetworkPolicy"], "which waits for it among the policies of the runs"
+    values = yaml.safe_load((CHART / "values.yaml").read_text())["goproxy"]
+    assert (values["upstream"], values["sumdb"], values["sumdbUpstream"], values["redirects"]) == ("", "", "", [])
+
+
+def test_the_module_gateway_takes_every_value(api_cluster: TestCluster) -> None:
+    deployment = the(rendered(api_cluster, EVERYTHING), "Deployment", "assay-goproxy")
+    spec = deployment["spec"]["template"]["spec"]
+    assert deployment["spec"]["replicas"] == 3
+    assert spec["containers"][0]["args"] == [
+        "goproxy",
+        "--namespace=other-runs",
+        "--cache-dir=/var/cache/assay",
+        "--cache-mib=2000000",
+        "--memory-mib=32",
+        "--run-bytes-mib=100",
+        "--run-requests=5000",
+        "--upstream=https://modules.test",
+        "--upstream-suffix=",
+        "--private-upstream",
+        "--no-require-peer-match",
+        "--sumdb=sum.test",
+        "--sumdb-upstream=https://sums.test",
+        "--redirect=https://storage.test/modules/",
+    ]
+    assert {"name": "cache", "emptyDir": {"sizeLimit": "2004096Mi"}} in spec["volumes"]
+
+
+def test_a_directory_of_modules_is_mounted_for_reading(api_cluster: TestCluster) -> None:
+    (spec,) = (
+        each["spec"]["template"]["spec"]
+        for each in of_kind(rendered(api_cluster, DIRECTORY), "Deployment")
+        if each["metadata"]["name"] == "assay-goproxy"
+    )
+    (container,) = spec["containers"]
+    assert "--upstream=/var/lib/modules" in container["args"]
+    assert {"name": "modules", "mountPath": "/var/lib/modules", "readOnly": True} in container["volumeMounts"]
+    assert {"name": "modules", "persistentVolumeClaim": {"claimName": "modules"}} in spec["volumes"]
+
+
+def test_the_module_gateways_options_are_those_of_the_command(api_cluster: TestCluster) -> None:
+    deployment = the(rendered(api_cluster, EVERYTHING), "Deployment", "assay-goproxy")
+    name, *arguments = deployment["spec"]["template"]["spec"]["containers"][0]["args"]
+    command = typer.main.get_command(app).commands[name]  # type: ignore[attr-defined]
+    context = command.make_context(name, arguments)
+    assert context.params["namespace"] == ["other-runs"]
+    assert context.params["require_peer_match"] is False
+    assert context.params["cache_mib"] == 2_000_000
+
+
+def test_the_module_gateway_may_read_episodes_and_nothing_else(api_cluster: TestCluster) -> None:
+    manifests = rendered(api_cluster, DIRECTORY)
+    bound = [
+        binding
+        for binding in of_kind(manifests, "RoleBinding")
+        if {"assay-goproxy"} == {subject["name"] for subject in binding["subjects"]}
+    ]
+    assert [(binding["metadata"]["namespace"], binding["roleRef"]["name"]) for binding in bound] == [
+        ("assay-runs", "assay-goproxy")
+    ]
+    assert the(manifests, "Role", "assay-goproxy")["rules"] == [
+        {"apiGroups": ["assay.dev"], "resources": ["agentepisodes"], "verbs": ["get", "list", "watch"]}
+    ]
+
+
+def test_only_sandboxes_on_the_module_gateway_reach_its_port_and_reach_nothing_else(api_cluster: TestCluster) -> None:
+    manifests = rendered(api_cluster, DIRECTORY)
+    out = the(manifests, "NetworkPolicy", "assay-goproxy")["spec"]
+    into = the(manifests, "NetworkPolicy", "assay-goproxy-in")["spec"]
+    deployment = the(manifests, "Deployment", "assay-goproxy")
+    (rule,) = out["egress"]
+    (peer,) = rule["to"]
+    assert rule["ports"] == [{"protocol": "TCP", "port": 8080}]
+    assert peer["namespaceSelector"] == {"matchLabels": {"kubernetes.io/metadata.name": "assay-system"}}
+    assert peer["podSelector"]["matchLabels"] == deployment["spec"]["template"]["metadata"]["labels"]
+    assert into["podSelector"]["matchLabels"] == deployment["spec"]["template"]["metadata"]["labels"]
+    sandboxes, health = into["ingress"]
+    (peer,) = sandboxes["from"]
+    assert peer["podSelector"] == out["podSelector"]
+    assert peer["namespaceSelector"] == {"matchLabels": {"kubernetes.io/metadata.name": "assay-runs"}}
+    assert sandboxes["ports"] == rule["ports"]
+    assert health["ports"] == [{"protocol": "TCP", "port": 8081}]
+    operator = the(manifests, "Deployment")["spec"]["template"]["metadata"]["labels"]
+    assert health["from"] == [{"podSelector": {"matchLabels": operator}}]
+
+
 def test_what_shuts_the_network_of_running_pods_outlives_the_release(api_cluster: TestCluster) -> None:
     def kept(values: dict[str, Any]) -> set[str]:
         annotated = (
@@ -183,7 +301,9 @@ def test_the_operators_pod_keeps_to_the_restricted_standard(api_cluster: TestClu
     }
     api_cluster.kubectl("apply", "-f", "-", stdin=json.dumps(namespace))
     manifests = rendered(api_cluster, EVERYTHING)
-    templates = [the(manifests, "Deployment")["spec"]["template"], the(manifests, "Pod", "assay-test-ready")]
+    templates = [deployment["spec"]["template"] for deployment in of_kind(manifests, "Deployment")]
+    templates.append(the(manifests, "Pod", "assay-test-ready"))
+    assert len(templates) > 2
     for template in templates:
         spec = {
             key: value
@@ -194,7 +314,7 @@ def test_the_operators_pod_keeps_to_the_restricted_standard(api_cluster: TestClu
         api_cluster.kubectl("create", "--dry-run=server", "-f", "-", stdin=json.dumps(pod))
 
 
-@pytest.mark.parametrize("values", [DEFAULTS, EVERYTHING], ids=["defaults", "everything"])
+@pytest.mark.parametrize("values", [DEFAULTS, EVERYTHING, DIRECTORY], ids=["defaults", "everything", "directory"])
 def test_the_api_server_accepts_every_manifest(api_cluster: TestCluster, values: dict[str, Any]) -> None:
     manifests = [
         manifest for manifest in rendered(api_cluster, values) if manifest["apiVersion"] != "monitoring.coreos.com/v1"
@@ -265,7 +385,11 @@ def test_install_upgrade_and_uninstall_keep_the_tasks(api_cluster: TestCluster) 
     left = api_cluster.kubectl("get", "deploy,service,configmap,role,serviceaccount", *place, "-o", "name").stdout
     assert "assay" not in left
     policies = api_cluster.kubectl("get", "networkpolicy", "-n", "life-runs", "-o", "name").stdout
-    assert {line.rpartition("/")[2] for line in policies.split()} == {"assay-deny-all", "assay-offline"}
+    assert {line.rpartition("/")[2] for line in policies.split()} == {
+        "assay-deny-all",
+        "assay-goproxy",
+        "assay-offline",
+    }
     assert api_cluster.kubectl("get", "tv", "-n", "life-runs", "-o", "name").stdout.endswith("/kept\n")
     succeeds(*install, values=DEFAULTS | {"runs": runs | {"keep": False}})
     succeeds("uninstall", "life", *place, "--wait", "--timeout", "120s")

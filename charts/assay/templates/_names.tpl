@@ -13,6 +13,12 @@ app.kubernetes.io/name: assay
 app.kubernetes.io/component: operator
 {{- end }}
 
+{{/* Labels that select the Go module gateway's pods; they never change. */}}
+{{- define "assay.goproxy" -}}
+app.kubernetes.io/name: assay
+app.kubernetes.io/component: goproxy
+{{- end }}
+
 {{/* Annotation of what outlives the release: running pods must not lose their policies before they end. */}}
 {{- define "assay.keep" -}}
 {{- if .Values.runs.keep }}
