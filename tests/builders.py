@@ -14,7 +14,7 @@ from typing import Any
 from assay.api import v1alpha1
 from assay.domain.outcomes import CommandResult, OutcomeKind, RunOutcome
 from assay.domain.plan import Run, RunKind
-from assay.domain.task import Task
+from assay.domain.task import Limits, Task
 
 BASE_COMMIT = "0123456789abcdef0123456789abcdef01234567"
 IMAGE = "registry.test/acorn/lantern@sha256:" + "a" * 64
@@ -56,6 +56,12 @@ def make_task(*, f2p: Iterable[str] = (), p2p: Iterable[str] = (), **fields: Any
         "parser": "parse_log_pytest",
     }
     return Task(**{**defaults, "fail_to_pass": tuple(f2p), "pass_to_pass": tuple(p2p), **fields})
+
+
+def make_limits(**fields: Any) -> Limits:
+    """Return limits of a small task."""
+    usual = {"queue": 3600, "pull": 600, "setup": 300, "test": 300, "cpu": "1", "memory": "2Gi"}
+    return Limits(**(usual | {"ephemeral_storage": "1Gi"} | fields))
 
 
 def make_run(name: str) -> Run:

@@ -12,10 +12,18 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.domain.manifests import CHUNK_BYTES, SECRET_BYTES, Inputs, files_of_run, inputs_of
+from assay.domain.manifests import (
+    CHUNK_BYTES,
+    SECRET_BYTES,
+    Inputs,
+    files_of_run,
+    inputs_of,
+    sandbox_of,
+    sandbox_secret_of,
+)
 from assay.domain.task import Task
-from builders import make_run, make_task
-from conftest import Golden
+from builders import make_limits, make_run, make_task
+from conftest import ROOT, Golden
 from manifests import LARGE, OWNER, SCRIPT, SETTINGS, SHARED, TEMPLATE, golden_manifests, pod
 
 
@@ -147,3 +155,32 @@ def _bytes_in(secret: dict[str, Any]) -> int:
 
 def _mounts(container: dict[str, Sequence[dict[str, str]]]) -> set[str]:
     return {mount["mountPath"] for mount in container["volumeMounts"]}
+
+
+def test_a_sandbox_knows_neither_patch_nor_test_and_its_task_container_not_the_key() -> None:
+    task = make_task(patch=b"diff --git a/s b/s\n+the secret answer\n")
+    template = yaml.safe_load((ROOT / "job_templates" / "sandbox.yaml").read_text())
+    secret = sandbox_secret_of(OWNER, "hex-key", b"serve\n")
+    made = sandbox_of(
+        1,
+        owner=OWNER,
+        task=task,
+        limits=make_limits(),
+        life=3600,
+        network="goproxy",
+        secret=secret["metadata"]["name"],
+        image="image@sha256:1",
+        template=template,
+        settings=SETTINGS,
+    )
+    text = yaml.safe_dump(made)
+    assert not [name for name in (*task.fail_to_pass, *task.pass_to_pass, "secret answer", "hex-key") if name in text]
+    assert not [command for command in task.commands if command in text]
+    witness, container = made["spec"]["initContainers"][0], made["spec"]["containers"][0]
+    assert [name["name"] for name in container["env"]] == ["ASSAY_WORKDIR", "ASSAY_BASE_COMMIT"]
+    reference = {"secretKeyRef": {"name": secret["metadata"]["name"], "key": "key"}}
+    assert {"name": "ASSAY_KEY", "valueFrom": reference} in witness["env"]
+    (source,) = next(volume for volume in made["spec"]["volumes"] if volume["name"] == "in")["projected"]["sources"]
+    assert source["secret"]["items"] == [{"key": "serve.sh", "path": "serve.sh"}]
+    assert made["metadata"]["labels"]["assay.dev/network"] == "goproxy"
+    assert template["metadata"]["labels"]["assay.dev/network"] == "sandbox"

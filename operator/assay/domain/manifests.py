@@ -26,6 +26,7 @@ FUSE_SECONDS = 120
 
 LABEL_OBJECT = "assay.dev/object"
 LABEL_RUN = "assay.dev/run"
+LABEL_NETWORK = "assay.dev/network"
 LABEL_MANAGED = "app.kubernetes.io/managed-by"
 MANAGED_BY = "assay"
 ANNOTATION_ATTEMPT = "assay.dev/attempt"
@@ -159,9 +160,70 @@ def pod_of(  # noqa: PLR0913 - each argument is one source of the manifest
 ) -> Manifest:
     """Return the pod that performs one attempt of a run; equal arguments give equal pods."""
     pod: Manifest = copy.deepcopy(dict(template))
-    _name_pod(pod, run, attempt, owner, task)
+    _name_pod(pod, run.name, attempt, owner, task)
     spec = pod["spec"]
     spec["activeDeadlineSeconds"] = limits.pull + limits.setup + limits.test * len(task.commands) + FUSE_SECONDS
+    container = _fill_containers(pod, image=image, limits=limits, settings=settings)
+    container["env"] = _env(
+        ASSAY_WORKDIR=task.workdir,
+        ASSAY_PATCHES=" ".join(name for name in run.patches if _has_patch(task, name)),
+        ASSAY_SETUP_SECONDS=limits.setup,
+        ASSAY_TEST_SECONDS=limits.test,
+        ASSAY_BASE_COMMIT=task.base_commit,
+    )
+    sources = next(volume for volume in spec["volumes"] if volume["name"] == "in")["projected"]["sources"]
+    sources.extend(_sources(files_of_run(run, files)))
+    return pod
+
+
+def sandbox_secret_of(owner: Owner, key: str, script: bytes) -> Manifest:
+    """Return the Secret of an episode's sandboxes: the hands' key, which no task container sees, and serve.sh."""
+    digest = hashlib.sha256(owner.uid.encode()).hexdigest()
+    secret = _secret(owner, 0)
+    secret["metadata"]["name"] = f"assay-sandbox-{digest[:24]}"
+    secret["data"] = {
+        "key": base64.b64encode(key.encode()).decode(),
+        "serve.sh": base64.b64encode(script).decode(),
+    }
+    return secret
+
+
+def sandbox_of(  # noqa: PLR0913 - each argument is one source of the manifest
+    number: int,
+    *,
+    owner: Owner,
+    task: Task,
+    limits: Limits,
+    life: int,
+    network: str,
+    secret: str,
+    image: str,
+    template: Mapping[str, Any],
+    settings: RunSettings,
+    environment: Mapping[str, str] | None = None,
+) -> Manifest:
+    """Return the ``number``-th pod that an agent works in: nothing in it knows a patch or the name of a test.
+
+    ``life`` is in seconds from its first call, ``network`` the mode (``sandbox`` or ``goproxy``), ``secret`` the name of
+    :func:`sandbox_secret_of`, ``environment`` what the task's container gets beside its image's own.
+    """
+    pod: Manifest = copy.deepcopy(dict(template))
+    _name_pod(pod, f"sandbox-{number}", number, owner, task)
+    pod["metadata"]["labels"][LABEL_NETWORK] = network
+    spec = pod["spec"]
+    spec["activeDeadlineSeconds"] = limits.pull + limits.setup + life + FUSE_SECONDS
+    container = _fill_containers(pod, image=image, limits=limits, settings=settings)
+    key = {"name": "ASSAY_KEY", "valueFrom": {"secretKeyRef": {"name": secret, "key": "key"}}}
+    spec["initContainers"][0]["env"].append(key)
+    container["env"] = _env(ASSAY_WORKDIR=task.workdir, ASSAY_BASE_COMMIT=task.base_commit, **(environment or {}))
+    script = {"secret": {"name": secret, "items": [{"key": "serve.sh", "path": "serve.sh"}]}}
+    next(volume for volume in spec["volumes"] if volume["name"] == "in")["projected"]["sources"].append(script)
+    return pod
+
+
+def _fill_containers(pod: Manifest, *, image: str, limits: Limits, settings: RunSettings) -> Manifest:
+    """Fill what every pod has, and return the task's container."""
+    spec = pod["spec"]
     if settings.pull_secrets:
         spec["imagePullSecrets"] = [{"name": name} for name in settings.pull_secrets]
     witness, container = spec["initContainers"][0], spec["containers"][0]
@@ -174,26 +236,17 @@ def pod_of(  # noqa: PLR0913 - each argument is one source of the manifest
     )
     container["image"] = image
     container["imagePullPolicy"] = settings.pull_policy
-    container["env"] = _env(
-        ASSAY_WORKDIR=task.workdir,
-        ASSAY_PATCHES=" ".join(name for name in run.patches if _has_patch(task, name)),
-        ASSAY_SETUP_SECONDS=limits.setup,
-        ASSAY_TEST_SECONDS=limits.test,
-        ASSAY_BASE_COMMIT=task.base_commit,
-    )
     amounts = {"cpu": limits.cpu, "memory": limits.memory, "ephemeral-storage": limits.ephemeral_storage}
     container["resources"] = {"limits": amounts, "requests": _requests(limits, settings)}
-    sources = next(volume for volume in spec["volumes"] if volume["name"] == "in")["projected"]["sources"]
-    sources.extend(_sources(files_of_run(run, files)))
-    return pod
+    return container
 
 
-def _name_pod(pod: Manifest, run: Run, attempt: int, owner: Owner, task: Task) -> None:
+def _name_pod(pod: Manifest, run: str, attempt: int, owner: Owner, task: Task) -> None:
     metadata = pod["metadata"]
-    metadata["name"] = pod_name(uid=owner.uid, epoch=owner.epoch, run=run.name, attempt=attempt)
+    metadata["name"] = pod_name(uid=owner.uid, epoch=owner.epoch, run=run, attempt=attempt)
     metadata["namespace"] = owner.namespace
     metadata["labels"][LABEL_OBJECT] = owner.uid
-    metadata["labels"][LABEL_RUN] = run.name
+    metadata["labels"][LABEL_RUN] = run
     metadata["annotations"] = {
         ANNOTATION_ATTEMPT: str(attempt),
         ANNOTATION_EPOCH: owner.epoch,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import contextlib
 import itertools
@@ -197,7 +196,3 @@ def half_open(port: int, data: bytes) -> socket.socket:
     connection = socket.create_connection(("127.0.0.1", port))
     connection.sendall(data)
     return connection
-
-
-async def gathered(*waits: Any) -> list[Any]:
-    return list(await asyncio.gather(*waits))

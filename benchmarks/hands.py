@@ -1,0 +1,77 @@
+"""A tool call's cost in a sandbox: the round trip through hands and serve.sh over the bare command, and calls a second.
+
+    PYTHONPATH=operator:tests python benchmarks/hands.py [--calls 300] [--shell bash]
+
+Start, wait and output are three requests on one connection, as the gateway makes them. Needs root (process namespace).
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import statistics
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import aiohttp
+
+from assay.kube.hands import Hands
+from witness.hands.sandbox import KEY, Sandbox, sandbox_in
+
+COMMAND = "echo hello"
+
+
+def bare(calls: int, shell: str) -> list[float]:
+    seconds = []
+    for _ in range(calls):
+        begun = time.perf_counter()
+        subprocess.run([shell, "-c", COMMAND], stdout=subprocess.PIPE, check=True)
+        seconds.append(time.perf_counter() - begun)
+    return seconds
+
+
+async def through_the_hands(sandbox: Sandbox, calls: int) -> tuple[list[float], float]:
+    async with aiohttp.ClientSession() as session:
+        hands = Hands(session, f"127.0.0.1:{sandbox.port}", KEY)
+        seconds = []
+        for number in range(calls):
+            begun = time.perf_counter()
+            await one(hands, f"alone-{number}")
+            seconds.append(time.perf_counter() - begun)
+        begun = time.perf_counter()
+        await asyncio.gather(*(one(hands, f"many-{number}") for number in range(calls)))
+        return seconds, calls / (time.perf_counter() - begun)
+
+
+async def one(hands: Hands, identifier: str) -> None:
+    await hands.start(identifier, {"script": COMMAND})
+    state = await hands.wait(identifier, 60)
+    data, _, _ = await hands.output(identifier)
+    assert (state["exitCode"], data) == (0, b"hello\n")
+
+
+def main() -> None:
+    options = argparse.ArgumentParser()
+    options.add_argument("--calls", type=int, default=300)
+    options.add_argument("--shell", choices=("bash", "dash", "busybox"), default="bash")
+    asked = options.parse_args()
+    with tempfile.TemporaryDirectory() as folder, sandbox_in(Path(folder) / "s") as sandbox:
+        begun = time.perf_counter()
+        sandbox.up(asked.shell)
+        ready = time.perf_counter() - begun
+        command = statistics.median(bare(asked.calls, "bash"))
+        seconds, rate = asyncio.run(through_the_hands(sandbox, asked.calls))
+        memory = Path(f"/proc/{sandbox.hands.pid}/status").read_text().split("VmHWM:")[1].split()[0]
+    median, slow = statistics.median(seconds), statistics.quantiles(seconds, n=100)[98]
+    print(f"ready after          {ready * 1000:8.0f} ms")
+    print(f"bare command         {command * 1000:8.2f} ms median")
+    print(f"call                 {median * 1000:8.2f} ms median, {slow * 1000:.2f} ms at 99 %")
+    print(f"over the command     {(median - command) * 1000:8.2f} ms median")
+    print(f"calls a second       {rate:8.0f} (queued, one sandbox)")
+    print(f"memory of the hands  {int(memory) / 1024:8.1f} MiB")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,75 @@
+"""The client against real hands."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from assay.kube.hands import Hands, HandsError
+from witness.hands.sandbox import KEY, Sandbox, sandbox_in
+
+
+@pytest.fixture
+async def session() -> AsyncIterator[aiohttp.ClientSession]:
+    async with aiohttp.ClientSession() as session:
+        yield session
+
+
+async def test_an_episode_goes_through_the_client(tmp_path: Path, session: aiohttp.ClientSession) -> None:
+    with sandbox_in(tmp_path / "s") as sandbox:
+        await asyncio.to_thread(sandbox.up)
+        hands = client(session, sandbox)
+        assert (await hands.state())["ready"] is True
+        await hands.touch()
+        started = await hands.start("one", {"script": "seq 1 5; exit 3"})
+        assert started["id"] == "one"
+        done = await hands.wait("one", 60)
+        assert (done["state"], done["exitCode"]) == ("done", 3)
+        assert await hands.output("one", offset=2, limit=4) == (b"2\n3\n", 2, 10)
+        await hands.start("two", {"script": "sleep 1000"})
+        assert (await hands.wait("two", 0))["state"] in {"queued", "running"}
+        await hands.cancel("two")
+        assert (await hands.wait("two", 60))["cancelled"] is True
+        assert await hands.submission(1) == b""
+        with pytest.raises(HandsError) as locked:
+            await hands.start("three", {"script": "true"})
+        assert (locked.value.status, locked.value.reason) == (423, "Locked")
+        await hands.release(1)
+        await hands.start("three", {"script": "rm -rf .git"})
+        with pytest.raises(HandsError) as nothing:
+            await hands.submission(2)
+        assert (nothing.value.status, nothing.value.reason) == (409, "NothingCaptured")
+
+
+async def test_concurrent_clients_each_get_their_own(tmp_path: Path, session: aiohttp.ClientSession) -> None:
+    with sandbox_in(tmp_path / "s") as sandbox:
+        await asyncio.to_thread(sandbox.up)
+        hands = client(session, sandbox)
+
+        async def one(number: int) -> bytes:
+            await hands.start(f"call-{number}", {"script": f"echo {number}"})
+            assert (await hands.wait(f"call-{number}", 120))["exitCode"] == 0
+            return (await hands.output(f"call-{number}"))[0]
+
+        assert await asyncio.gather(*map(one, range(30))) == [f"{number}\n".encode() for number in range(30)]
+
+
+async def test_hands_that_are_gone_raise_a_connection_error(tmp_path: Path, session: aiohttp.ClientSession) -> None:
+    with sandbox_in(tmp_path / "s") as sandbox, pytest.raises(aiohttp.ClientError):
+        await client(session, sandbox).state()
+
+
+async def test_a_wrong_key_is_an_error_of_its_own(tmp_path: Path, session: aiohttp.ClientSession) -> None:
+    with sandbox_in(tmp_path / "s") as sandbox:
+        await asyncio.to_thread(sandbox.up)
+        with pytest.raises(HandsError) as refused:
+            await Hands(session, f"127.0.0.1:{sandbox.port}", "wrong").state()
+        assert refused.value.status == 401
+
+
+def client(session: aiohttp.ClientSession, sandbox: Sandbox) -> Hands:
+    return Hands(session, f"127.0.0.1:{sandbox.port}", KEY)
