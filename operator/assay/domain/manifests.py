@@ -226,7 +226,8 @@ def _fill_containers(pod: Manifest, *, image: str, limits: Limits, settings: Run
     spec = pod["spec"]
     if settings.pull_secrets:
         spec["imagePullSecrets"] = [{"name": name} for name in settings.pull_secrets]
-    witness, container = spec["initContainers"][0], spec["containers"][0]
+    witness: Manifest = spec["initContainers"][0]
+    container: Manifest = spec["containers"][0]
     witness["image"] = settings.witness_image
     witness["imagePullPolicy"] = settings.pull_policy
     witness["env"] = _env(
