@@ -179,7 +179,7 @@ def pod_of(  # noqa: PLR0913 - each argument is one source of the manifest
 def sandbox_secret_of(owner: Owner, key: str, script: bytes) -> Manifest:
     """Return the Secret of an episode's sandboxes: the hands' key, which no task container sees, and serve.sh."""
     digest = hashlib.sha256(owner.uid.encode()).hexdigest()
-    secret = _secret(owner, 0)
+    secret = _secret(owner, "", 0)
     secret["metadata"]["name"] = f"assay-sandbox-{digest[:24]}"
     secret["data"] = {
         "key": base64.b64encode(key.encode()).decode(),
