@@ -342,6 +342,11 @@ assay_run() {
 	assay_number=${1##*/}
 	assay_say mark "command-$assay_number-begin"
 	assay_bounded "$assay_test_seconds" assay_command "$1"
+	if [ "$assay_rc" -ne 0 ] && [ -z "$assay_fired" ] && [ -f "$assay_in/collect/$assay_number" ]; then
+		assay_failure=$assay_rc
+		assay_bounded 60 assay_command "$assay_in/collect/$assay_number"
+		assay_rc=$assay_failure
+	fi
 	assay_say mark "command-$assay_number-end"
 	assay_say fact "exit-$assay_number" "$assay_rc"
 	[ -z "$assay_fired" ] || assay_say fact "timeout-$assay_number" 1

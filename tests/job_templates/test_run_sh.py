@@ -90,6 +90,17 @@ def test_commands_run_in_order_and_each_one_runs(pod: Pod, machine, tmp_path: Pa
     assert record.strange == 0
 
 
+def test_a_failed_commands_reports_are_collected_within_it_and_its_exit_code_stays(pod: Pod, machine, tmp_path: Path):
+    shell, path = machine
+    (pod.inputs / "collect").mkdir()
+    for number, word in ((1, "report"), (2, "needless")):
+        (pod.inputs / "collect" / f"{number:03}").write_text(f"echo {word}\n")
+    code, record = perform(pod, "echo tests; exit 3", "echo fine", workdir=tmp_path, shell=shell, PATH=path)
+    assert code == 3
+    assert [output(record, number) for number in (1, 2)] == [b"tests\nreport\n", b"fine\n"]
+    assert record.facts["exit-001"] == "3"
+
+
 def test_all_green_is_zero(pod: Pod):
     code, record = perform(pod, "true", "true")
     assert code == record.exit_code == 0

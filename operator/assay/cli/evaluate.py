@@ -18,7 +18,7 @@ from assay.api import v1alpha1 as api
 from assay.cli.progress import progress_of
 from assay.cli.stored import DEFAULT_NAMESPACE, DEFAULT_SERVICE, Namespace, Reader, Service, StoredError, told
 from assay.domain.episodes import FINAL
-from assay.domain.evaluations import Result, flips, instance_report, own_report, report_name, run_report
+from assay.domain.evaluations import Result, flips, instance_report, is_completed, own_report, report_name, run_report
 from assay.domain.predictions import MalformedPredictionsError, Prediction, census_of, read_predictions
 from assay.domain.task import Refusal, task_from_spec
 from assay.kube.client import AGENT_EPISODES, TASK_VALIDATIONS, ApiError, Client
@@ -297,12 +297,16 @@ async def _artifact(artifact: api.Artifact, reader: Reader, store: str) -> bytes
 def _write(
     folder: Path, run: str, profile: str, entries: Sequence[Entry], results: Sequence[Result], dataset: Sequence[str]
 ) -> None:
-    """Write one report a task, one a model in SWE-bench's schema, and Assay's own."""
+    """Write one report a task, one a model in SWE-bench's schema, and Assay's own.
+
+    SWE-bench's readers take a task with a report for evaluated, so one that was not has none.
+    """
     for entry, result in zip(entries, results, strict=True):
         place = folder / _file_name(result.model) / _file_name(result.id)
         place.mkdir(parents=True, exist_ok=True)
         patch = entry.prediction.patch
-        _write_json(place / "report.json", instance_report(result, patch))
+        if is_completed(result):
+            _write_json(place / "report.json", instance_report(result, patch))
         (place / "patch.diff").write_bytes((patch or "").encode("utf-8", "surrogateescape"))
     folder.mkdir(parents=True, exist_ok=True)
     for model in sorted({result.model for result in results}):

@@ -46,12 +46,17 @@ class Result:
         return not self.graded and self.reason in INFRASTRUCTURE
 
 
+def is_completed(result: Result) -> bool:
+    """Whether SWE-bench would call a prediction evaluated: a patch that applied, and tests that ran to an end."""
+    return result.graded and not result.empty and result.reason not in NOT_APPLIED
+
+
 def instance_report(result: Result, patch: str | None) -> Json:
     """Return a task's report.json as SWE-bench writes it."""
     said: Json = {
         "patch_is_None": patch is None,
         "patch_exists": bool(patch and patch.strip()),
-        "patch_successfully_applied": result.graded and not result.empty and result.reason not in NOT_APPLIED,
+        "patch_successfully_applied": is_completed(result),
         "resolved": bool(result.resolved),
         "infra_failure": result.infrastructure,
     }
@@ -69,8 +74,8 @@ def instance_report(result: Result, patch: str | None) -> Json:
 
 def run_report(results: Sequence[Result], dataset: Sequence[str]) -> Json:
     """Return a whole run's report in SWE-bench's schema."""
-    errors = [one for one in results if not one.empty and (not one.graded or one.reason in NOT_APPLIED)]
-    completed = [one for one in results if not one.empty and one not in errors]
+    completed = [one for one in results if is_completed(one)]
+    errors = [one for one in results if not one.empty and not is_completed(one)]
     lists = {
         "submitted": list(results),
         "completed": completed,

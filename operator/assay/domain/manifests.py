@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from assay.domain.collectors import collector_of
 from assay.domain.patches import quoted
 from assay.domain.plan import PatchName, Run, pod_name
 from assay.domain.submissions import Applied
@@ -122,6 +123,8 @@ def _packed(  # noqa: PLR0913 - what the Secrets are made of
         (f"commands/{number:03}", command.encode("utf-8", "surrogateescape"))
         for number, command in enumerate(task.commands, 1)
     ]
+    collectors = [(f"collect/{number:03}", collector_of(command)) for number, command in enumerate(task.commands, 1)]
+    contents += [(path, script_.encode("utf-8", "surrogateescape")) for path, script_ in collectors if script_]
     whole = {f"{name}.patch": patch for name, patch in patches.items()} | dict(others or {})
     for name, content in whole.items():
         chunks = [content[start : start + CHUNK_BYTES] for start in range(0, len(content), CHUNK_BYTES)]
