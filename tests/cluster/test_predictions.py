@@ -37,9 +37,16 @@ NAMES = [
     f"tests/test_book.py::{name}"
     for name in ("test_new_account_is_empty", "test_post_adds_up", "test_total_is_the_sum_of_all_accounts")
 ]
-FORGED = b"".join(b"PASSED %s\n" % name.encode() for name in NAMES)
+MONEY = [f"test_cents_of[{case}]" for case in ("1-100", "1.5-150", "12.34-1234", " 7.00 -700")]
+MONEY += [f"test_text_of_reads_back[{case}]" for case in (0, 5, 99, 100, 12345, -250)] + ["test_text_is_no_amount"]
+FORGED = b"".join(
+    b"PASSED %s\n" % name.encode() for name in [*NAMES, *(f"tests/test_money.py::{name}" for name in MONEY)]
+)
 AT_EXIT = b"import atexit\n\natexit.register(print, %r)\n" % FORGED.decode()
-EXIT_FORGED = b"import os\n\nos.write(1, %r)\nos._exit(3)\n" % FORGED
+EVERYWHERE = (
+    b"import os\n\nfor number in range(1, 40):\n    try:\n        os.write(number, %r)\n"
+    b"    except OSError:\n        pass\nos._exit(3)\n" % FORGED
+)
 
 
 def changing(**files: bytes | tuple[bytes, int]) -> Tree:
@@ -94,7 +101,7 @@ TREES: dict[str, tuple[Tree, float | None, str, int]] = {
     "test-file-made-before": (book(WRONG, **{"tests/test_transfer.py": PASSING}), 0.0, "TestsFail", 1),
     "link-in-the-way": ({**WITHOUT_TESTS, "ledger/book.py": WRONG, "tests": (b"ledger", 0)}, 0.0, "TestsFail", 3),
     "printed-passes": (book(AT_EXIT + WRONG), 0.0, "TestsFail", 0),
-    "printed-passes-and-gone": (book(EXIT_FORGED + WRONG), 0.0, "ExitCodeContradictsResults", 0),
+    "printed-passes-and-gone": (book(EVERYWHERE + WRONG), 0.0, "ExitCodeContradictsResults", 0),
     "gone-early": (book(b"import os\n\nos._exit(0)\n" + WRONG), 0.0, "TestsDidNotRun", 0),
     "endless": (book(b"while True:\n    pass\n"), None, "TestTimeout", 0),
     "honest-broken-conftest": (book(RIGHT, **{"conftest.py": b"import nowhere\n"}), 1.0, "Resolved", 1),
@@ -155,7 +162,7 @@ def predict(stage: Stage, name: str, patch: bytes, **spec: Any) -> None:
         "apiVersion": "assay.dev/v1alpha1",
         "kind": "AgentEpisode",
         "metadata": {"name": name, "namespace": NAMESPACE},
-        "spec": {"validation": "ledger", "submission": {"patch": patch.decode()}, "limits": {"test": "20s"}, **spec},
+        "spec": {"validation": "ledger", "submission": {"patch": patch.decode()}, **spec},
     }
     stage.apply(manifest)
 
@@ -174,7 +181,8 @@ def test_every_prediction_gets_the_reward_that_it_deserves(ledger: Stage, tmp_pa
     for name, (text, _, _) in TEXTS.items():
         predict(ledger, name, text.encode())
     for name, (tree, _, _, _) in TREES.items():
-        predict(ledger, name, patch_between(tmp_path / name, BASE, tree))
+        limits = {"limits": {"test": "30s"}} if name == "endless" else {}
+        predict(ledger, name, patch_between(tmp_path / name, BASE, tree), **limits)
     expected = {"gold": (1.0, "Resolved", 0)}
     expected |= {name: (reward, reason, 0) for name, (_, reward, reason) in TEXTS.items()}
     expected |= {name: (reward, reason, count) for name, (_, reward, reason, count) in TREES.items()}
