@@ -11,6 +11,7 @@ import yaml
 from prometheus_client.metrics import MetricWrapperBase
 
 from assay.controller import metrics
+from assay.domain.grading import GradeReason
 from assay.domain.outcomes import FaultKind, OutcomeKind
 from assay.domain.verdict import Reason
 from assay.kube import client
@@ -22,6 +23,11 @@ HANDBOOK = (ROOT / "docs" / "operations.md").read_text()
 @pytest.mark.parametrize("word", [*Reason, *OutcomeKind, *FaultKind])
 def test_every_reason_outcome_and_fault_is_explained(word: str) -> None:
     assert f"`{word}`" in HANDBOOK
+
+
+@pytest.mark.parametrize("word", GradeReason)
+def test_every_reason_of_a_grade_is_explained(word: str) -> None:
+    assert f"`{word}`" in (ROOT / "docs" / "predictions.md").read_text()
 
 
 def metric_names() -> Iterator[str]:
