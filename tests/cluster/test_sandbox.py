@@ -44,13 +44,14 @@ print(json.dumps({"call": state, "output": ask("GET", "/v1/calls/one/output").de
                   "state": json.loads(ask("GET", "/v1/state"))}))
 """
 LOOK = """
+secret=$(echo {secret} | base64 -d)
 git rev-list --all --reflog HEAD --count
 git for-each-ref | grep -c . ; git remote; git tag; git stash list
 for target in {targets}; do
     (timeout 3 bash -c ": </dev/tcp/${{target%:*}}/${{target##*:}}" 2>/dev/null && echo "open $target") || echo shut
 done
-grep -rlF '{secret}' / --include='*' --exclude-dir=proc --exclude-dir=sys --exclude-dir=dev 2>/dev/null
-git cat-file --batch-all-objects --batch | grep -acF '{secret}'
+grep -rlF "$secret" / --include='*' --exclude-dir=proc --exclude-dir=sys --exclude-dir=dev 2>/dev/null
+git cat-file --batch-all-objects --batch | grep -acF "$secret"
 echo changed > changed-by-agent
 """
 
@@ -135,7 +136,7 @@ def test_a_sandbox_serves_its_clients_and_nobody_else_and_holds_nothing_that_it_
     address = cluster.kubectl("get", "pod", name, "-n", RUNS, "-o", "jsonpath={.status.podIP}").stdout
 
     added = next(line[1:].strip() for line in held_out(spec).splitlines() if line.startswith("+ ") and len(line) > 20)
-    script = LOOK.format(targets=f"{target} 127.0.0.1:7070", secret=added.replace("'", "'\\''"))
+    script = LOOK.format(targets=f"{target} 127.0.0.1:7070", secret=base64.b64encode(added.encode()).decode())
     labels = {"app.kubernetes.io/part-of": "assay"}
     place.apply(
         client("friend", place.witness, labels | {"assay.dev/client": "true"}, [address, KEY, script]),
