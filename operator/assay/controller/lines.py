@@ -21,25 +21,27 @@ Status = api.TaskValidationStatus | api.AgentEpisodeStatus
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Idle:
-    """An object with nothing to do now: what its status says, and after how many seconds to look again (0: by events).
-
-    ``error``: why it cannot be worked on yet; it is told as an event of ``reason`` and tried again like any failure.
-    """
-
-    status: Status
-    again_seconds: float = 0.0
-    reason: str = ""
-    error: Exception | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Ending:
     """What an object's end is told as: metric labels, the event's reason and message."""
 
     labels: tuple[str, str]
     reason: str
     message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Idle:
+    """An object with nothing to do now: what its status says, and after how many seconds to look again (0: by events).
+
+    ``error``: why it cannot be worked on yet; it is told as an event of ``reason`` and tried again like any failure.
+    ``ending``: what the object ends with, when that status is its last.
+    """
+
+    status: Status
+    again_seconds: float = 0.0
+    reason: str = ""
+    error: Exception | None = None
+    ending: Ending | None = None
 
 
 class Line(Protocol[Conclusion]):

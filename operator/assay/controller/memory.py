@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pydantic import ValidationError
@@ -22,7 +22,7 @@ from assay.domain.outcomes import Artifact, FaultKind, RunOutcome
 from assay.domain.plan import RunPlan, epoch_of, plan_runs
 from assay.domain.profiles import PROFILES, Profile, profile_named
 from assay.domain.status import PENDING
-from assay.domain.task import Limits, Refusal, Task, limits_of, task_from_spec
+from assay.domain.task import Limits, Refusal, Task, limits_of, limits_with_checks, task_from_spec
 from assay.store.artifacts import Store
 
 
@@ -70,14 +70,12 @@ def memory_of(raw: Mapping[str, Any], bundled: api.Task | None = None) -> Memory
     if profile is None:
         known = ", ".join(sorted(PROFILES))
         return Refusal(field="spec.profile", why=f"unknown profile {spec.profile!r}; known: {known}")
-    if spec.checks:
-        return Refusal(field="spec.checks", why=f"the check {spec.checks[0]} is not available in this version")
     metadata = raw["metadata"]
     return Memory(
         owner=Owner(namespace=metadata["namespace"], name=metadata["name"], uid=metadata["uid"], epoch=epoch_of(spec)),
-        task=task,
-        limits=limits,
-        plan=plan_runs(spec.runs),
+        task=replace(task, checks=frozenset(spec.checks), scrub=spec.scrub),
+        limits=limits_with_checks(limits, spec.checks),
+        plan=plan_runs(spec.runs, spec.checks),
         profile=profile,
         provenance=spec.provenance,
         status=status_from(raw),

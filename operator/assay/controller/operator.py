@@ -69,6 +69,7 @@ class Operator:
             lines={"TaskValidation": ValidationLine(store), "AgentEpisode": EpisodeLine(client, store)},
             template=yaml.safe_load(read_template(settings.templates, "run.yaml")),
             script=read_template(settings.templates, "run.sh"),
+            inspector=read_template(settings.templates, "inspect.sh"),
             infra_retries=settings.infra_retries,
         )
 

@@ -33,7 +33,7 @@ from assay.domain.decide import (
     pinned_image,
 )
 from assay.domain.documents import outcome_document
-from assay.domain.evidence import fault_of, fault_without_record, outcome_of, platform_of
+from assay.domain.evidence import commands_in, fault_of, fault_without_record, outcome_of, platform_of
 from assay.domain.manifests import Inputs, RunSettings, grading_inputs_of, inputs_of, pod_of
 from assay.domain.outcomes import Artifact, FaultKind, OutcomeKind, RunOutcome
 from assay.domain.plan import Run, pod_name
@@ -74,6 +74,7 @@ class Reconciler:
         lines: Mapping[str, Line[Any]],
         template: Mapping[str, Any],
         script: bytes,
+        inspector: bytes = b"",
         infra_retries: int,
     ) -> None:
         self._client = client
@@ -85,6 +86,7 @@ class Reconciler:
         self._lines = lines
         self._template = template
         self._script = script
+        self._inspector = inspector
         self._infra_retries = infra_retries
         self._memories: dict[str, Memory] = {}
         self._readers = asyncio.Semaphore(READERS)
@@ -189,9 +191,9 @@ class Reconciler:
         runs = {run.name: run for run in memory.plan.runs}
         now = time.time()
         attempts = [
-            Attempt(run=runs[pod.run], pod=pod, state=state_of(pod, memory.limits, len(memory.task.commands), now))
+            Attempt(run=run, pod=pod, state=state_of(pod, memory.limits, commands_in(run, memory.task), now))
             for pod in self._cache.pods_of(view.uid)
-            if pod.run in runs and pod.epoch == memory.owner.epoch
+            if (run := runs.get(pod.run)) and pod.epoch == memory.owner.epoch
         ]
         return Knowledge(
             task=memory.task,
@@ -344,7 +346,7 @@ class Reconciler:
     def _inputs(self, memory: Memory) -> Inputs:
         grading = memory.grading
         if grading is None:
-            return inputs_of(memory.task, memory.owner, self._script)
+            return inputs_of(memory.task, memory.owner, self._script, self._inspector)
         assert isinstance(grading.submission, Applied)
         return grading_inputs_of(memory.task, memory.owner, self._script, grading.submission, grading.number)
 

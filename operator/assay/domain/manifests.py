@@ -10,12 +10,14 @@ import base64
 import copy
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from assay.api.v1alpha1 import Check
 from assay.domain.collectors import collector_of
+from assay.domain.inspection import distinctive_lines, endings_of
 from assay.domain.patches import quoted
-from assay.domain.plan import PatchName, Run, pod_name
+from assay.domain.plan import INSPECTING, PatchName, Run, RunKind, pod_name
 from assay.domain.submissions import Applied
 from assay.domain.task import Limits, Task, quantity_of
 
@@ -94,9 +96,18 @@ def owner_reference(owner: Owner) -> Manifest:
     }
 
 
-def inputs_of(task: Task, owner: Owner, script: bytes) -> Inputs:
-    """Return the inputs of a validation's runs, cut into chunks and packed into as few Secrets as hold them."""
-    return _packed(task, owner, script, {PatchName.TEST: task.test_patch, PatchName.REFERENCE: task.patch})
+def inputs_of(task: Task, owner: Owner, script: bytes, inspector: bytes = b"") -> Inputs:
+    """Return the inputs of a validation's runs, cut into chunks and packed into as few Secrets as hold them.
+
+    ``inspector`` is the script that looks into the image, for tasks whose checks ask for it.
+    """
+    others = {}
+    if INSPECTING & task.checks:
+        lines = b"".join(line + b"\n" for line in distinctive_lines(task.patch))
+        endings = "".join(f"{ending}\n" for ending in endings_of(task.patch)).encode()
+        others = {"inspect/script": inspector, "inspect/lines": lines, "inspect/endings": endings}
+    patches = {PatchName.TEST: task.test_patch, PatchName.REFERENCE: task.patch}
+    return _packed(task, owner, script, patches, others)
 
 
 def grading_inputs_of(task: Task, owner: Owner, script: bytes, submission: Applied, number: int) -> Inputs:
@@ -144,9 +155,16 @@ def _packed(  # noqa: PLR0913 - what the Secrets are made of
 
 
 def files_of_run(run: Run, files: Sequence[InputFile]) -> tuple[InputFile, ...]:
-    """Return the input files that a run may see: all but the patches that it does not apply."""
-    patches = tuple(f"{name}.patch." for name in PatchName if name not in run.patches)
-    return tuple(file for file in files if not file.path.startswith(patches)) if patches else tuple(files)
+    """Return the input files that a run may see: all but the patches that it does not apply.
+
+    A run that looks into the image has the inspector in place of the task's commands.
+    """
+    if run.kind is RunKind.INSPECT:
+        named = {"inspect/script.001": "commands/001"}
+        seen = (file for file in files if file.path == "run.sh" or file.path.startswith("inspect/"))
+        return tuple(replace(file, path=named.get(file.path, file.path)) for file in seen)
+    hidden = ("inspect/", *(f"{name}.patch." for name in PatchName if name not in run.patches))
+    return tuple(file for file in files if not file.path.startswith(hidden))
 
 
 def pod_of(  # noqa: PLR0913 - each argument is one source of the manifest
@@ -162,6 +180,7 @@ def pod_of(  # noqa: PLR0913 - each argument is one source of the manifest
     settings: RunSettings,
 ) -> Manifest:
     """Return the pod that performs one attempt of a run; equal arguments give equal pods."""
+    files = files_of_run(run, files)
     pod: Manifest = copy.deepcopy(dict(template))
     _name_pod(pod, run.name, attempt, owner, task)
     spec = pod["spec"]
@@ -173,9 +192,10 @@ def pod_of(  # noqa: PLR0913 - each argument is one source of the manifest
         ASSAY_SETUP_SECONDS=limits.setup,
         ASSAY_TEST_SECONDS=limits.test,
         ASSAY_BASE_COMMIT=task.base_commit,
+        **({"ASSAY_GO_OFFLINE": 1} if Check.GO_OFFLINE in task.checks else {}),
     )
     sources = next(volume for volume in spec["volumes"] if volume["name"] == "in")["projected"]["sources"]
-    sources.extend(_sources(files_of_run(run, files)))
+    sources.extend(_sources(files))
     return pod
 
 

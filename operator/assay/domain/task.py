@@ -9,7 +9,8 @@ from __future__ import annotations
 import base64
 import re
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 
 from assay.api import v1alpha1
 from assay.domain.logs import is_dialect, nearest_dialects
@@ -120,6 +121,17 @@ def limits_of(spec: v1alpha1.TaskValidationSpec | v1alpha1.AgentEpisodeSpec) -> 
         memory=spec.resources.memory,
         ephemeral_storage=spec.resources.ephemeral_storage,
     )
+
+
+GO_OFFLINE_SECONDS = 400
+"""Longest time of each test command under the check GoOffline."""
+
+
+def limits_with_checks(limits: Limits, checks: Collection[v1alpha1.Check]) -> Limits:
+    """Return the limits that a task's checks leave."""
+    if v1alpha1.Check.GO_OFFLINE not in checks:
+        return limits
+    return replace(limits, test=min(limits.test, GO_OFFLINE_SECONDS))
 
 
 def task_from_spec(task: v1alpha1.Task) -> Task | Refusal:

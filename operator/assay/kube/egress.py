@@ -20,9 +20,9 @@ HEALTH_SERVICE = "assay-goproxy-health"
 _SECONDS = aiohttp.ClientTimeout(total=10)
 
 
-async def gateway_url(client: Client, namespace: str) -> str:
-    """Return ``http://address:port`` of the gateway's Service; a sandbox has no name service.  Raises ApiError."""
-    spec = (await client.get(SERVICES, namespace, SERVICE))["spec"]
+async def gateway_url(client: Client, namespace: str, service: str = SERVICE) -> str:
+    """Return ``http://address:port`` of a gateway's Service; pods there have no name service.  Raises ApiError."""
+    spec = (await client.get(SERVICES, namespace, service))["spec"]
     return f"http://{_joined(str(spec['clusterIP']), int(spec['ports'][0]['port']))}"
 
 
