@@ -34,6 +34,7 @@ pullPolicy: {{ .Values.image.pullPolicy | toJson }}
 pullSecrets: {{ .Values.image.pullSecrets | toJson }}
 maxPods: {{ .Values.operator.maxPods | toJson }}
 infraRetries: {{ .Values.operator.infraRetries | toJson }}
+maxSandboxes: {{ .Values.operator.maxSandboxes | toJson }}
 cpuRequestFraction: {{ .Values.operator.cpuRequestFraction | toJson }}
 resyncSeconds: {{ .Values.operator.resyncSeconds | toJson }}
 logLevel: {{ .Values.operator.logLevel | toJson }}

@@ -1,6 +1,7 @@
-"""The line of AgentEpisodes with a given submission: from a prediction to its grade.
+"""The line of AgentEpisodes: from a prediction to its grade, and from a sandbox's submission to its.
 
-An episode without one has a sandbox, which this operator does not drive yet: it stays Pending, and says so.
+The sandbox itself is ``assay.controller.sandboxes``': it says when there is a submission to grade, which then goes the
+way of a prediction.
 """
 
 from __future__ import annotations
@@ -16,9 +17,11 @@ from pydantic import ValidationError
 from assay.api import v1alpha1 as api
 from assay.controller.lines import Ending, Idle
 from assay.controller.memory import Memory, refusal_of
+from assay.controller.sandboxes import Episode, SandboxDriver
 from assay.controller.tasks import TaskUnavailableError, load_bundled
 from assay.domain.decide import Knowledge
 from assay.domain.episodes import (
+    Grading,
     episode_epoch,
     grade_document,
     grade_in,
@@ -27,6 +30,7 @@ from assay.domain.episodes import (
     prediction_bytes,
     prediction_status,
     refused_episode,
+    sandbox_grading_status,
     validated_expectation,
     waiting_episode,
 )
@@ -49,9 +53,11 @@ class EpisodeLine:
 
     kind = AGENT_EPISODES
 
-    def __init__(self, client: Client, store: Store) -> None:
+    def __init__(self, client: Client, store: Store, sandboxes: SandboxDriver | None = None) -> None:
         self._client = client
         self._store = store
+        self._sandboxes = sandboxes
+        self._tasks: dict[str, tuple[Task, Expectation, str]] = {}
 
     async def memory_of(self, raw: Mapping[str, Any]) -> Memory | Idle | Refusal:
         """Return a fresh memory of a prediction, what it waits for, or the field that keeps it from being graded."""
@@ -60,8 +66,7 @@ class EpisodeLine:
         except ValidationError as error:
             return refusal_of(error)
         if spec.submission is None:
-            message = "this operator grades given submissions; sandboxes for agents are not driven yet"
-            return self._waits(raw, "SandboxReady", "SandboxUnavailable", message, 0.0)
+            return await self._sandbox(raw, spec)
         content = await self._prediction(spec.submission)
         given = await self._given(raw, spec)
         if isinstance(given, Refusal | Idle):
@@ -70,6 +75,41 @@ class EpisodeLine:
             return content
         task, expected, pinned = given
         return await self._memory(raw, spec, task, expected, pinned, content)
+
+    async def _sandbox(self, raw: Mapping[str, Any], spec: api.AgentEpisodeSpec) -> Memory | Idle | Refusal:
+        """Take the sandbox's next step; a submission that is to be graded becomes a memory."""
+        if self._sandboxes is None:
+            message = "the operator has no master key, from which the keys of sandboxes are made"
+            return self._waits(raw, "SandboxReady", "MasterKeyMissing", message, AGAIN_SECONDS)
+        if spec.agent and not spec.validation:
+            return Refusal(
+                field="spec.validation", why="must be given with an agent: the gateway serves validated tasks"
+            )
+        uid = raw["metadata"]["uid"]
+        given = self._tasks.get(uid) or await self._given(raw, spec)
+        limits = limits_of(spec)
+        if isinstance(given, Refusal | Idle):
+            return given
+        if isinstance(limits, Refusal):
+            return limits
+        self._tasks[uid] = given
+        task, expected, pinned = given
+        episode = Episode(
+            raw=raw,
+            spec=spec,
+            status=_status_from(raw),
+            owner=_owner(raw, spec),
+            task=task,
+            limits=limits,
+            pinned=pinned,
+        )
+        step = await self._sandboxes.step(episode)
+        if isinstance(step, Idle):
+            if step.ending:
+                del self._tasks[uid]
+            return step
+        grading = replace(grading_of(step.content, task, expected, RewardMode(spec.reward)), diff=step.diff)
+        return self._grading_memory(raw, spec, task, step.pinned, replace(grading, number=step.number))
 
     async def _memory(  # noqa: PLR0913, PLR0917 - the parts of one memory
         self,
@@ -80,30 +120,30 @@ class EpisodeLine:
         pinned: str,
         content: bytes,
     ) -> Memory | Refusal:
+        grading = grading_of(content, task, expected, RewardMode(spec.reward))
+        diff = await asyncio.to_thread(self._store.put, content)
+        return self._grading_memory(raw, spec, task, pinned, replace(grading, diff=diff))
+
+    @staticmethod
+    def _grading_memory(
+        raw: Mapping[str, Any], spec: api.AgentEpisodeSpec, task: Task, pinned: str, grading: Grading
+    ) -> Memory | Refusal:
         limits, profile = limits_of(spec), profile_named(spec.profile)
         if isinstance(limits, Refusal):
             return limits
         if profile is None:
             known = ", ".join(sorted(PROFILES))
             return Refusal(field="spec.profile", why=f"unknown profile {spec.profile!r}; known: {known}")
-        grading = grading_of(content, task, expected, RewardMode(spec.reward))
-        diff = await asyncio.to_thread(self._store.put, content)
-        metadata = raw["metadata"]
         return Memory(
-            owner=Owner(
-                namespace=metadata["namespace"],
-                name=metadata["name"],
-                uid=metadata["uid"],
-                epoch=episode_epoch(spec),
-                kind="AgentEpisode",
-            ),
+            owner=_owner(raw, spec),
             task=task,
             limits=replace(limits, test=seconds_of(spec.limits.test)),
-            plan=plan_grading(),
+            plan=plan_grading(grading.number),
             profile=profile,
             status=_status_from(raw),
-            grading=replace(grading, diff=diff),
+            grading=grading,
             pinned=pinned,
+            sandboxed=spec.submission is None,
         )
 
     async def _prediction(self, said: api.Submission) -> bytes | Refusal:
@@ -210,7 +250,8 @@ class EpisodeLine:
         """Return the whole status."""
         assert memory.grading
         assert isinstance(memory.status, api.AgentEpisodeStatus)
-        return prediction_status(
+        status_of = sandbox_grading_status if memory.sandboxed else prediction_status
+        return status_of(
             known,
             memory.grading,
             generation=generation,
@@ -228,6 +269,17 @@ class EpisodeLine:
         return Ending(
             labels=(word, conclusion.reason), reason=conclusion.reason, message=f"{reward}{conclusion.message}"
         )
+
+
+def _owner(raw: Mapping[str, Any], spec: api.AgentEpisodeSpec) -> Owner:
+    metadata = raw["metadata"]
+    return Owner(
+        namespace=metadata["namespace"],
+        name=metadata["name"],
+        uid=metadata["uid"],
+        epoch=episode_epoch(spec),
+        kind="AgentEpisode",
+    )
 
 
 def _status_from(raw: Mapping[str, Any]) -> api.AgentEpisodeStatus:

@@ -30,7 +30,7 @@ from assay.store.artifacts import Store
 class Memory:
     """One object that is being worked on; ``files`` are its inputs, once their Secrets are written.
 
-    ``grading`` is that of an episode; None for a validation.
+    ``grading`` is that of an episode; None for a validation.  ``sandboxed``: its submission came out of a sandbox.
     """
 
     owner: Owner
@@ -41,6 +41,7 @@ class Memory:
     provenance: api.Provenance | None = None
     status: api.TaskValidationStatus | api.AgentEpisodeStatus
     grading: Grading | None = None
+    sandboxed: bool = False
     files: tuple[InputFile, ...] = ()
     outcomes: dict[str, RunOutcome] = field(default_factory=dict)
     faults: dict[str, tuple[FaultRecord, ...]] = field(default_factory=dict)

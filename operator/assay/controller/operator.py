@@ -10,6 +10,7 @@ import secrets
 import socket
 import time
 from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import kopf
@@ -24,6 +25,7 @@ from assay.controller.handlers import frame_settings, registry_of
 from assay.controller.isolation import live_targets
 from assay.controller.queue import LONGEST_BACKOFF, WorkQueue
 from assay.controller.reconcile import NotReadyError, Reconciler
+from assay.controller.sandboxes import SandboxDriver, SandboxSettings
 from assay.controller.serve import application
 from assay.controller.settings import Settings
 from assay.controller.slots import Slots
@@ -59,6 +61,7 @@ class Operator:
         self._beat = time.monotonic()
         identity = settings.identity or f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(3)}"
         self._lease = Lease(client, namespace=settings.lease_namespace, name=LEASE_NAME, identity=identity)
+        self._sandboxes = self._sandbox_driver()
         self._reconciler = Reconciler(
             client=client,
             cache=self._cache,
@@ -66,11 +69,41 @@ class Operator:
             slots=self._slots,
             store=store,
             recorder=self._recorder,
-            lines={"TaskValidation": ValidationLine(store), "AgentEpisode": EpisodeLine(client, store)},
+            lines={
+                "TaskValidation": ValidationLine(store),
+                "AgentEpisode": EpisodeLine(client, store, self._sandboxes),
+            },
             template=yaml.safe_load(read_template(settings.templates, "run.yaml")),
             script=read_template(settings.templates, "run.sh"),
             inspector=read_template(settings.templates, "inspect.sh"),
             infra_retries=settings.infra_retries,
+        )
+
+    def _sandbox_driver(self) -> SandboxDriver | None:
+        """Return what drives sandboxes; None without a master key."""
+        settings = self._settings
+        try:
+            master = Path(settings.master_key_file).read_bytes().strip()
+        except FileNotFoundError:
+            log.warning("no master key in %s: episodes with sandboxes have to wait", settings.master_key_file)
+            return None
+        return SandboxDriver(
+            client=self._client,
+            cache=self._cache,
+            store=self._store,
+            settings=SandboxSettings(
+                master=master,
+                namespace=settings.lease_namespace,
+                gateway_service=settings.gateway_service,
+                most=settings.max_sandboxes,
+                infra_retries=settings.infra_retries,
+                default_environment=settings.default_environment,
+                sumdb=settings.go_sumdb,
+            ),
+            run_settings=lambda: self._reconciler.run_settings,
+            template=yaml.safe_load(read_template(settings.templates, "sandbox.yaml")),
+            script=read_template(settings.templates, "serve.sh"),
+            agent_template=yaml.safe_load(read_template(settings.templates, "agent.yaml")),
         )
 
     async def run(self) -> None:
@@ -82,6 +115,8 @@ class Operator:
                 await self._work()
             finally:
                 metrics.LEADER.set(0)
+                if self._sandboxes:
+                    await self._sandboxes.close()
                 await self._lease.release()
 
     async def _work(self) -> None:

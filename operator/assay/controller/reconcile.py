@@ -116,6 +116,8 @@ class Reconciler:
             await self._delete(pod)
         if verdict:
             self._forget(uid)
+            if not view.complete:  # a sandbox's submission was not graded: its episode goes on
+                self._queue.add(uid)
             return
         if not decision.create:
             self._withdraw(uid)
@@ -143,8 +145,9 @@ class Reconciler:
             memory.outcomes.clear()
             memory.committed, memory.pinned = frozenset(), ""
         self._memories[view.uid] = memory
+        planned = {run.name for run in memory.plan.runs}
         for pod in self._cache.pods_of(view.uid):
-            if pod.active:
+            if pod.active and pod.run in planned:
                 self._slots.hold(view.uid, pod.name)
         return memory
 
@@ -156,12 +159,17 @@ class Reconciler:
         self._recorder.warning(view, "MalformedTask", str(refusal))
 
     async def _idle(self, view: ObjectView, raw: Mapping[str, Any], idle: Idle) -> None:
-        if (raw.get("status") or {}).get("conditions") != api.to_wire(idle.status)["conditions"]:
+        told = type(idle.status).model_validate(raw.get("status") or {})
+        if told != idle.status:
             await self._patch(view, idle.status)
             if idle.error:
                 self._recorder.warning(view, idle.reason, str(idle.error))
         if idle.error:
             raise idle.error
+        if idle.ending:
+            metrics.ENDINGS[view.kind].labels(*idle.ending.labels).inc()
+            log.info("%s: %s, %s", view.name, idle.ending.reason, idle.ending.message)
+            self._recorder.normal(view, idle.ending.reason, idle.ending.message)
         if idle.again_seconds:
             self._queue.add_at(view.uid, time.monotonic() + idle.again_seconds)
 
@@ -274,7 +282,10 @@ class Reconciler:
     def _worth_writing(memory: Memory, known: Knowledge, verdict: Any) -> bool:
         """Three writes an object: the beginning, the pinned image, the verdict; one more for each fault."""
         written = memory.status
-        told = {entry.name: entry.faults[-1].attempt for entry in runs_in(written) if entry.faults}
+        planned = {run.name for run in known.plan.runs}
+        told = {
+            entry.name: entry.faults[-1].attempt for entry in runs_in(written) if entry.faults and entry.name in planned
+        }
         lost = {name: faults[-1].attempt for name, faults in known.faults.items() if faults}
         pinned = known.plan.first.name in known.outcomes and known.plan.first.name not in known.committed
         suspended = any(condition.reason == "Suspended" for condition in written.conditions)

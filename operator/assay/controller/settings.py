@@ -40,6 +40,16 @@ class Settings(BaseModel):
     """Pods at a time that have not ended."""
     cpu_request_fraction: Annotated[float, Field(gt=0, le=1)] = 1.0
     """Share of a task's processor limit that its pod asks for; below 1, runs share processors and may be slower."""
+    max_sandboxes: Annotated[int, Field(ge=1)] = 200
+    """Sandboxes at a time; beside max_pods, so that gradings never wait for the sandboxes that wait for them."""
+    master_key_file: str = "/var/run/assay/master/key"
+    """Master key of episodes, the gateways' own; without it, no sandbox is made."""
+    gateway_service: str = "assay-gateway"
+    """Service of the episode gateway, for agents' pods."""
+    default_environment: str = "assay"
+    """The gateway's name for the environment of tasks without a data set."""
+    go_sumdb: str = ""
+    """GOSUMDB of GoProxy sandboxes, of a database that the module gateway serves; empty: none."""
     infra_retries: Annotated[int, Field(ge=0, le=20)] = 3
     """Attempts of one run that may be lost before the object is Inconclusive."""
     workers: Annotated[int, Field(ge=1, le=512)] = 48
@@ -64,6 +74,7 @@ ENVIRONMENT = {
     "ASSAY_HTTP_PORT": "httpPort",
     "ASSAY_MAX_PODS": "maxPods",
     "ASSAY_LOG_LEVEL": "logLevel",
+    "ASSAY_MASTER_KEY_FILE": "masterKeyFile",
     "POD_NAME": "identity",
     "POD_NAMESPACE": "leaseNamespace",
 }

@@ -169,6 +169,50 @@ def prediction_status(  # noqa: PLR0913 - each argument is one source of the sta
     )
 
 
+def sandbox_grading_status(  # noqa: PLR0913 - each argument is one source of the status
+    known: Knowledge,
+    grading: Grading,
+    *,
+    generation: int,
+    previous: api.AgentEpisodeStatus,
+    grade: Grade | None,
+    report: Artifact | None,
+    platform: str,
+    now: float,
+) -> api.AgentEpisodeStatus:
+    """Return the status of an episode while a sandbox's submission is graded: all else stays as it was.
+
+    A grade with a reward ends the episode; one without leaves it to the sandbox's next step.
+    """
+    entry = submission_status(known, grading, previous, grade, report, now)
+    others = [said for said in previous.submissions if said.number != grading.number]
+    changes: dict[str, Any] = {
+        "phase": api.EpisodePhase.GRADING,
+        "submissions": tuple(sorted((*others, entry), key=lambda said: said.number)),
+        "observed_generation": generation,
+    }
+    if platform and not previous.image.platform:
+        changes["image"] = previous.image.model_copy(update={"platform": platform})
+    if grade and grade.graded:
+        conditions = [condition for condition in _conditions(known, grade) if condition[0] in ("Complete", "Resolved")]
+        kept = [
+            (said.type, said.status, said.reason, said.message)
+            for said in previous.conditions
+            if said.type not in ("Complete", "Resolved")
+        ]
+        changes |= {
+            "phase": api.EpisodePhase.FINISHED,
+            "reward": grade.reward,
+            "resolved": grade.resolved,
+            "reason": grade.reason.value,
+            "message": printable(grade.message, 1000),
+            "completed_at": rfc3339(now),
+            "endpoint": "",
+            "conditions": merged_conditions(previous.conditions, [*kept, *conditions], generation, now),
+        }
+    return previous.model_copy(update=changes)
+
+
 def submission_status(  # noqa: PLR0913, PLR0917 - each argument is one source of the status
     known: Knowledge,
     grading: Grading,

@@ -1,0 +1,423 @@
+"""Episodes whose agent works in a sandbox: one step of one episode, its effects in the order that survives a kill.
+
+The decisions are ``assay.domain.sandboxes``'.  A diff is stored before status tells of the submission, status tells of
+it before it is graded, and the sandbox is let go only after status says that nothing was graded.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import aiohttp
+
+from assay.api import v1alpha1 as api
+from assay.controller import metrics
+from assay.controller.cache import Cache
+from assay.controller.lines import Ending, Idle
+from assay.domain.agents import AGENT_RUN, AgentPlace, agent_of, agent_secret_of
+from assay.domain.decide import pinned_image
+from assay.domain.goproxy.environment import go_environment
+from assay.domain.goproxy.usage import egress_of
+from assay.domain.grading import GradeReason
+from assay.domain.keys import agent_key, go_token, sandbox_key, sha256_of
+from assay.domain.manifests import Owner, RunSettings, sandbox_of, sandbox_secret_of
+from assay.domain.outcomes import Artifact
+from assay.domain.pods import seconds_since_1970
+from assay.domain.quality import LABEL_DATASET
+from assay.domain.sandbox_status import Seen, Use, offers_in, sandbox_status
+from assay.domain.sandboxes import (
+    AgentState,
+    EpisodeLimits,
+    Sandbox,
+    SandboxDecision,
+    SandboxKnowledge,
+    SandboxStage,
+    agent_state_of,
+    decide_sandbox,
+    sandbox_state_of,
+)
+from assay.domain.status import artifact_status, rfc3339
+from assay.domain.task import Limits, Task, seconds_of
+from assay.kube.client import PODS, TASK_VALIDATIONS, ApiError, Client
+from assay.kube.egress import gateway_url, usage_of_runs
+from assay.kube.hands import Hands, HandsError
+from assay.kube.pods import ensure_pod, ensure_secrets
+from assay.store.artifacts import Store
+
+log = logging.getLogger(__name__)
+
+FULL_SECONDS = 5.0
+UNREACHABLE_SECONDS = 5.0
+AT_ONCE = 0.05
+SANDBOX_RUN = "sandbox-"
+REFUSED_DIFFS = {"NothingCaptured": GradeReason.NOTHING_SUBMITTED, "SubmissionTooLarge": GradeReason.PATCH_REFUSED}
+"""What the hands refuse to take as a diff: the agent's own doing, which is graded as nothing."""
+
+
+class NotReadyError(Exception):
+    """No sandbox may be made yet."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SandboxSettings:
+    """What the driver adds to every sandbox; ``most`` is the number of sandboxes at a time."""
+
+    master: bytes
+    namespace: str
+    """The operator's own: that of the gateways."""
+    gateway_service: str
+    most: int
+    infra_retries: int
+    default_environment: str = "assay"
+    sumdb: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Episode:
+    """One episode as a step sees it."""
+
+    raw: Mapping[str, Any]
+    spec: api.AgentEpisodeSpec
+    status: api.AgentEpisodeStatus
+    owner: Owner
+    task: Task
+    limits: Limits
+    pinned: str
+
+    @property
+    def generation(self) -> int:
+        """The object's generation."""
+        return int(self.raw["metadata"].get("generation", 0))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToGrade:
+    """A submission that is to be graded now: its number, its bytes, where they are, and the image by digest."""
+
+    number: int
+    content: bytes
+    diff: Artifact
+    pinned: str
+
+
+class SandboxDriver:
+    """Makes sandboxes, watches over them, takes submissions and lets agents go on."""
+
+    def __init__(  # noqa: PLR0913 - the collaborators of a step
+        self,
+        *,
+        client: Client,
+        cache: Cache,
+        store: Store,
+        settings: SandboxSettings,
+        run_settings: Callable[[], RunSettings | None],
+        template: Mapping[str, Any],
+        script: bytes,
+        agent_template: Mapping[str, Any],
+    ) -> None:
+        self._client = client
+        self._cache = cache
+        self._store = store
+        self._settings = settings
+        self._run_settings = run_settings
+        self._template = template
+        self._script = script
+        self._agent_template = agent_template
+        self._uses: dict[str, Use] = {}
+        self._lost_at: dict[str, float] = {}
+        self._session: aiohttp.ClientSession | None = None
+
+    async def close(self) -> None:
+        """Close the connections to sandboxes."""
+        if self._session:
+            await self._session.close()
+
+    async def step(self, episode: Episode) -> ToGrade | Idle:
+        """Take one step; what it says is written by the caller before anything else is done to the episode."""
+        uid, now = episode.owner.uid, time.time()
+        seen = self._seen(episode, now)
+        known = self._known(episode, seen, now)
+        decision = decide_sandbox(known, infra_retries=self._settings.infra_retries, now=now)
+        if decision.look:
+            seen = replace(seen, use=await self._look(episode, seen), egress=await self._egress(episode))
+            decision = decide_sandbox(
+                self._known(episode, seen, now), infra_retries=self._settings.infra_retries, now=now
+            )
+        try:
+            return await self._act(episode, seen, decision, now)
+        except (HandsError, aiohttp.ClientError, TimeoutError) as error:
+            log.warning("%s: the sandbox does not answer: %s", episode.owner.name, error or type(error).__name__)
+            self._uses.pop(uid, None)
+            return self._idle(episode, seen, again=UNREACHABLE_SECONDS)
+
+    def _seen(self, episode: Episode, now: float) -> Seen:
+        pods = [pod for pod in self._cache.pods_of(episode.owner.uid) if pod.epoch == episode.owner.epoch]
+        sandboxes = sorted((pod for pod in pods if pod.run.startswith(SANDBOX_RUN)), key=lambda pod: pod.attempt)
+        agents = [pod for pod in pods if pod.run == AGENT_RUN]
+        seen = Seen(
+            use=self._uses.get(episode.owner.uid),
+            agent_pod=agents[0].name if agents else "",
+            agent=agent_state_of(agents[0]) if agents else None,
+        )
+        if not sandboxes:
+            return seen
+        pod = sandboxes[-1]
+        state = sandbox_state_of(pod, episode.limits, now)
+        return replace(
+            seen,
+            pod=pod,
+            state=state,
+            endpoint=_endpoint(state.addresses),
+            image=pinned_image(episode.task.image, state.image_id) or state.image_id,
+            token_sha256=self._token_sha256(episode),
+        )
+
+    def _known(self, episode: Episode, seen: Seen, now: float) -> SandboxKnowledge:
+        spec, status = episode.spec, episode.status
+        ready = seen.state is not None and seen.state.stage is SandboxStage.READY
+        started = seconds_since_1970(status.sandbox.started_at)
+        agent = seen.agent
+        if agent is None and status.agent.pod:
+            code = status.agent.exit_code
+            agent = AgentState(exit_code=code) if code is not None else AgentState(lost=True, reason="its pod is gone")
+        return SandboxKnowledge(
+            limits=EpisodeLimits(
+                episode=seconds_of(spec.limits.episode),
+                idle=seconds_of(spec.limits.idle),
+                submissions=spec.limits.submissions,
+            ),
+            asked=spec.submit,
+            cancelled=spec.cancel,
+            suspended=spec.suspend,
+            wants_agent=spec.agent is not None,
+            sandboxes=(Sandbox(pod=seen.pod, state=seen.state),) if seen.pod and seen.state else (),
+            faults=status.faults,
+            fault_at=self._lost_at.get(episode.owner.uid, 0.0),
+            ready_at=started or (now if ready else 0.0),
+            used_at=seen.use.used_at if seen.use else 0.0,
+            looked_at=seen.use.looked_at if seen.use else 0.0,
+            locked=seen.use.locked if seen.use else 0,
+            offers=offers_in(status),
+            agent=agent,
+        )
+
+    async def _act(self, episode: Episode, seen: Seen, decision: SandboxDecision, now: float) -> ToGrade | Idle:
+        status = episode.status
+        if decision.ending:
+            ended = sandbox_status(
+                status,
+                seen,
+                requested=episode.task.image,
+                faults=status.faults,
+                submissions=status.submissions,
+                ending=decision.ending,
+                generation=episode.generation,
+                now=now,
+            )
+            self._forget(episode.owner.uid)
+            end = decision.ending
+            reward = "" if end.reward is None else f"reward {end.reward:g}: "
+            word = "NotGraded" if end.reward is None else "Graded"
+            return Idle(
+                status=ended, ending=Ending(labels=(word, end.reason), reason=end.reason, message=reward + end.message)
+            )
+        if decision.lost:
+            return await self._lose(episode, seen, decision)
+        if decision.create:
+            return await self._create(episode, seen, decision.create)
+        if decision.take:
+            return await self._take(episode, seen, decision.take, now)
+        if decision.grade:
+            return await self._to_grade(episode, decision.grade)
+        if decision.release:
+            await self._hands(episode, seen).release(decision.release)
+            seen = replace(seen, use=await self._look(episode, seen))
+        if decision.create_agent:
+            await self._create_agent(episode)
+        again = max(AT_ONCE, decision.wake_at - now) if decision.wake_at else 0.0
+        return self._idle(episode, seen, again=again)
+
+    def _idle(
+        self,
+        episode: Episode,
+        seen: Seen,
+        *,
+        again: float,
+        faults: int | None = None,
+        submissions: tuple[api.SubmissionStatus, ...] | None = None,
+    ) -> Idle:
+        status = sandbox_status(
+            episode.status,
+            seen,
+            requested=episode.task.image,
+            faults=episode.status.faults if faults is None else faults,
+            submissions=episode.status.submissions if submissions is None else submissions,
+            generation=episode.generation,
+            now=time.time(),
+        )
+        return Idle(status=status, again_seconds=again)
+
+    async def _lose(self, episode: Episode, seen: Seen, decision: SandboxDecision) -> Idle:
+        for sandbox in decision.lost:
+            log.warning("%s: a sandbox is lost: %s", episode.owner.name, sandbox.state.message)
+            metrics.ATTEMPTS_LOST.labels(sandbox.state.reason).inc()
+            await self._client.delete(PODS, sandbox.pod.namespace, sandbox.pod.name, uid=sandbox.pod.uid, grace=1)
+            self._cache.drop_pod(sandbox.pod.uid)
+        self._lost_at[episode.owner.uid] = time.time()
+        self._uses.pop(episode.owner.uid, None)
+        unseen = replace(seen, pod=None, use=None, endpoint="")
+        return self._idle(episode, unseen, again=AT_ONCE, faults=episode.status.faults + len(decision.lost))
+
+    async def _create(self, episode: Episode, seen: Seen, number: int) -> Idle:
+        settings = self._run_settings()
+        if settings is None:
+            raise NotReadyError("no address that the operator reaches can serve as the control of isolation")
+        held = sum(pod.run.startswith(SANDBOX_RUN) and pod.active for pod in self._cache.pods())
+        if held >= self._settings.most:
+            return self._idle(episode, seen, again=FULL_SECONDS)
+        owner, spec = episode.owner, episode.spec
+        secret = sandbox_secret_of(owner, sandbox_key(self._settings.master, owner.uid), self._script)
+        await ensure_secrets(self._client, [secret])
+        environment: Mapping[str, str] = {}
+        if spec.network == "GoProxy":
+            address = await gateway_url(self._client, self._settings.namespace)
+            token = go_token(self._settings.master, owner.uid)
+            environment = go_environment(gateway=address, token=token, sumdb=self._settings.sumdb)
+        pod = sandbox_of(
+            number,
+            owner=owner,
+            task=episode.task,
+            limits=episode.limits,
+            life=seconds_of(spec.limits.episode),
+            network="goproxy" if spec.network == "GoProxy" else "sandbox",
+            secret=secret["metadata"]["name"],
+            image=episode.pinned or episode.task.image,
+            template=self._template,
+            settings=settings,
+            environment=environment,
+        )
+        self._cache.see_pod(await ensure_pod(self._client, pod))
+        metrics.PODS_CREATED.inc()
+        return self._idle(episode, seen, again=seconds_of(spec.timeouts.queue))
+
+    async def _create_agent(self, episode: Episode) -> None:
+        agent, owner = episode.spec.agent, episode.owner
+        assert agent is not None
+        assert episode.spec.validation is not None
+        found = await self._client.get(TASK_VALIDATIONS, owner.namespace, episode.spec.validation)
+        labels = found["metadata"].get("labels") or {}
+        place = AgentPlace(
+            url=await self._gateway(),
+            environment=labels.get(LABEL_DATASET) or self._settings.default_environment,
+            split="test" if found["spec"].get("split") == "eval" else "train",
+            task=episode.spec.validation,
+        )
+        key = agent_key(self._settings.master, namespace=owner.namespace, name=owner.name, uid=owner.uid)
+        await ensure_secrets(self._client, [agent_secret_of(owner, key)])
+        settings = self._run_settings()
+        pod = agent_of(
+            agent,
+            owner=owner,
+            place=place,
+            deadline=seconds_of(episode.spec.limits.episode),
+            template=self._agent_template,
+            pull_secrets=settings.pull_secrets if settings else (),
+        )
+        self._cache.see_pod(await ensure_pod(self._client, pod))
+
+    async def _gateway(self) -> str:
+        """The gateway by its address: an agent's pod has no name service."""
+        return await gateway_url(self._client, self._settings.namespace, self._settings.gateway_service)
+
+    async def _take(self, episode: Episode, seen: Seen, number: int, now: float) -> Idle:
+        try:
+            content = await self._hands(episode, seen).submission(number)
+        except HandsError as error:
+            if error.reason not in REFUSED_DIFFS:
+                raise
+            entry = api.SubmissionStatus(
+                number=number,
+                time=rfc3339(now),
+                outcome=api.SubmissionOutcome.GRADED,
+                reason=REFUSED_DIFFS[error.reason],
+                message=error.message[:1000],
+                reward=0.0,
+            )
+        else:
+            diff = await asyncio.to_thread(self._store.put, content)
+            entry = api.SubmissionStatus(
+                number=number, time=rfc3339(now), outcome=api.SubmissionOutcome.PENDING, diff=artifact_status(diff)
+            )
+        return self._idle(episode, seen, again=AT_ONCE, submissions=(*episode.status.submissions, entry))
+
+    async def _to_grade(self, episode: Episode, number: int) -> ToGrade:
+        diff = episode.status.submissions[number - 1].diff
+        assert diff is not None
+        return ToGrade(
+            number=number,
+            content=await asyncio.to_thread(self._store.get, diff.sha256),
+            diff=Artifact(uri=diff.uri, sha256=diff.sha256, bytes=diff.bytes),
+            pinned=episode.pinned or (digest if "@sha256:" in (digest := episode.status.image.digest) else ""),
+        )
+
+    async def _look(self, episode: Episode, seen: Seen) -> Use | None:
+        """Ask the hands for the use of the sandbox; None when they do not answer."""
+        try:
+            said = await self._hands(episode, seen).state()
+        except (HandsError, aiohttp.ClientError, TimeoutError, OSError) as error:
+            log.warning("%s: the sandbox does not answer: %s", episode.owner.name, error or type(error).__name__)
+            self._uses.pop(episode.owner.uid, None)
+            return None
+        now = time.time()
+        isolation = said.get("isolation") or {}
+        use = Use(
+            looked_at=now,
+            used_at=now - float(said.get("idleSeconds") or 0.0),
+            calls=int(said.get("calls") or 0),
+            call_seconds=float(said.get("callSeconds") or 0.0),
+            locked=int(said.get("locked") or 0),
+            base=str(said.get("base") or "")[:64],
+            targets=int(isolation.get("targets") or 0),
+            leaks=int(isolation.get("leaks") or 0),
+        )
+        self._uses[episode.owner.uid] = use
+        return use
+
+    async def _egress(self, episode: Episode) -> api.Egress | None:
+        if episode.spec.network != "GoProxy":
+            return None
+        run = f"{episode.owner.namespace}/{episode.owner.name}"
+        try:
+            usage = await usage_of_runs(self._client, self._http(), self._settings.namespace, [run])
+        except ApiError as error:
+            log.warning("%s: the module gateway's counts cannot be read: %s", episode.owner.name, error)
+            return None
+        return egress_of(usage[run])
+
+    def _hands(self, episode: Episode, seen: Seen) -> Hands:
+        return Hands(self._http(), seen.endpoint, sandbox_key(self._settings.master, episode.owner.uid))
+
+    def _http(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            self._session = aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=256))
+        return self._session
+
+    def _token_sha256(self, episode: Episode) -> str:
+        if episode.spec.network != "GoProxy":
+            return ""
+        return sha256_of(go_token(self._settings.master, episode.owner.uid))
+
+    def _forget(self, uid: str) -> None:
+        self._uses.pop(uid, None)
+        self._lost_at.pop(uid, None)
+
+
+def _endpoint(addresses: tuple[str, ...]) -> str:
+    return (
+        f"[{addresses[0]}]:7070" if addresses and ":" in addresses[0] else f"{addresses[0]}:7070" if addresses else ""
+    )

@@ -1,0 +1,178 @@
+"""What is known of an episode with a sandbox -> its status: counts, times and rewards, never the name of a held-out test."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from assay.api import v1alpha1 as api
+from assay.domain.pods import PodView
+from assay.domain.sandboxes import AgentState, Ending, Offer, SandboxStage, SandboxState
+from assay.domain.status import merged_conditions, printable, rfc3339
+
+NAME_CHARS = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Use:
+    """What a sandbox's hands said of it, and when; ``locked`` is the submission that it is held for, 0 for none."""
+
+    looked_at: float
+    used_at: float
+    calls: int = 0
+    call_seconds: float = 0.0
+    locked: int = 0
+    base: str = ""
+    targets: int = 0
+    leaks: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """What was seen of an episode in one pass: its sandbox's pod, the use of it, its agent."""
+
+    pod: PodView | None = None
+    state: SandboxState | None = None
+    use: Use | None = None
+    endpoint: str = ""
+    image: str = ""
+    agent_pod: str = ""
+    agent: AgentState | None = None
+    egress: api.Egress | None = None
+    token_sha256: str = ""
+
+
+def offers_in(status: api.AgentEpisodeStatus) -> tuple[Offer, ...]:
+    """Return the submissions of a status, as decisions see them."""
+    return tuple(
+        Offer(
+            number=entry.number,
+            outcome=entry.outcome,
+            reward=entry.reward,
+            resolved=entry.reason == "Resolved",
+            reason=entry.reason,
+            message=entry.message,
+        )
+        for entry in status.submissions
+    )
+
+
+def sandbox_status(  # noqa: PLR0913 - each argument is one source of the status
+    previous: api.AgentEpisodeStatus,
+    seen: Seen,
+    *,
+    requested: str,
+    faults: int = 0,
+    submissions: Sequence[api.SubmissionStatus] = (),
+    ending: Ending | None = None,
+    generation: int,
+    now: float,
+) -> api.AgentEpisodeStatus:
+    """Return the whole status; equal knowledge gives an equal status, apart from the times of what changed."""
+    ready = seen.state is not None and seen.state.stage is SandboxStage.READY
+    started = previous.sandbox.started_at or (rfc3339(now) if ready else None)
+    pending = any(entry.outcome is api.SubmissionOutcome.PENDING for entry in submissions)
+    phase = api.EpisodePhase.PENDING
+    if ending:
+        phase = ending.phase
+    elif pending:
+        phase = api.EpisodePhase.GRADING
+    elif ready:
+        phase = api.EpisodePhase.READY
+    return api.AgentEpisodeStatus(
+        phase=phase,
+        reward=ending.reward if ending else None,
+        resolved=ending.resolved if ending else None,
+        reason=ending.reason if ending else "",
+        message=printable(ending.message)[:NAME_CHARS] if ending else "",
+        endpoint=seen.endpoint if ready and not ending else "",
+        image=api.ImageStatus(
+            requested=requested, digest=seen.image or previous.image.digest, platform=previous.image.platform
+        ),
+        sandbox=_sandbox(previous.sandbox, seen, started),
+        agent=_agent(previous.agent, seen),
+        tool_calls=_calls(previous.tool_calls, seen.use),
+        egress=seen.egress or previous.egress,
+        submissions=tuple(submissions),
+        faults=faults,
+        started_at=previous.started_at or rfc3339(now),
+        completed_at=rfc3339(now) if ending else None,
+        conditions=merged_conditions(previous.conditions, _conditions(previous, seen, phase, ending), generation, now),
+        observed_generation=generation,
+    )
+
+
+def _sandbox(previous: api.SandboxStatus, seen: Seen, started: str | None) -> api.SandboxStatus:
+    if seen.pod is None:
+        return previous
+    changes = {
+        "pod": seen.pod.name,
+        "pod_uid": seen.pod.uid,
+        "pod_ips": seen.state.addresses if seen.state and seen.state.addresses else previous.pod_ips,
+        "token_sha256": seen.token_sha256,
+        "base": seen.use.base if seen.use and seen.use.base else previous.base,
+        "started_at": started,
+        "last_used_at": rfc3339(seen.use.used_at) if seen.use else previous.last_used_at,
+    }
+    return previous.model_copy(update=changes)
+
+
+def _agent(previous: api.AgentStatus, seen: Seen) -> api.AgentStatus:
+    if not seen.agent_pod or seen.agent is None:
+        return previous
+    return api.AgentStatus(pod=seen.agent_pod, exit_code=seen.agent.exit_code, reason=seen.agent.reason[:200])
+
+
+def _calls(previous: api.ToolCalls, use: Use | None) -> api.ToolCalls:
+    return api.ToolCalls(count=use.calls, seconds=round(use.call_seconds, 3)) if use else previous
+
+
+def _conditions(
+    previous: api.AgentEpisodeStatus, seen: Seen, phase: api.EpisodePhase, ending: Ending | None
+) -> list[tuple[str, str, str, str]]:
+    found = [
+        ("Accepted", "True", "TaskAccepted", "the spec is a task"),
+        _image(previous, seen),
+        _isolation(previous, seen),
+    ]
+    ready = phase in (api.EpisodePhase.READY, api.EpisodePhase.GRADING)
+    waits = seen.state.message if seen.state and seen.state.message else "no sandbox is ready yet"
+    found.append(
+        ("SandboxReady", "True", "Ready", "calls are served")
+        if ready
+        else ("SandboxReady", "False", "Ended" if ending else "Waiting", "the episode is over" if ending else waits)
+    )
+    if ending is None:
+        reason = phase.value
+        return [
+            *found,
+            ("Complete", "False", reason, "the episode goes on"),
+            ("Resolved", "Unknown", reason, "nothing is graded yet"),
+        ]
+    resolved = {True: "True", False: "False", None: "Unknown"}[ending.resolved]
+    return [
+        *found,
+        ("Complete", "True", ending.phase.value, ending.message),
+        ("Resolved", resolved, ending.reason, ending.message),
+    ]
+
+
+def _image(previous: api.AgentEpisodeStatus, seen: Seen) -> tuple[str, str, str, str]:
+    digest = seen.image or previous.image.digest
+    if digest:
+        return "ImageResolved", "True", "Pinned", f"sandbox and gradings use {digest}"
+    return "ImageResolved", "Unknown", "SandboxPending", "the sandbox tells the digest"
+
+
+def _isolation(previous: api.AgentEpisodeStatus, seen: Seen) -> tuple[str, str, str, str]:
+    name = "NetworkIsolationVerified"
+    if seen.use and seen.use.leaks:
+        return name, "False", "IsolationLeak", f"{seen.use.leaks} probes got out"
+    if seen.use and seen.use.targets:
+        return name, "True", "Proven", f"{seen.use.targets} targets are out of the sandbox's reach"
+    for condition in previous.conditions:
+        if condition.type == name and condition.status != "Unknown":
+            return name, condition.status, condition.reason, condition.message
+    if seen.state and seen.state.reason == "IsolationUnavailable":
+        return name, "False", "PolicyNotEnforced", seen.state.message
+    return name, "Unknown", "NoSandboxYet", "the sandbox proves its isolation before its first call"
