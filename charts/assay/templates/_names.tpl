@@ -19,6 +19,24 @@ app.kubernetes.io/name: assay
 app.kubernetes.io/component: goproxy
 {{- end }}
 
+{{/* Labels that select the gateways' pods; they never change. */}}
+{{- define "assay.gateway" -}}
+app.kubernetes.io/name: assay
+app.kubernetes.io/component: gateway
+{{- end }}
+
+{{/* The settings file of `assay gateway`: assay.gateway.settings.Settings. */}}
+{{- define "assay.gatewayConfig" -}}
+namespace: {{ .Values.runs.namespace | toJson }}
+artifactsUrl: {{ printf "http://assay-operator.%s:8080" .Release.Namespace | toJson }}
+{{- with .Values.gateway }}
+defaultEnvironment: {{ .defaultEnvironment | toJson }}
+environments: {{ .environments | toJson }}
+episode: {{ .episode | toJson }}
+logLevel: {{ .logLevel | toJson }}
+{{- end }}
+{{- end }}
+
 {{/* Annotation of what outlives the release: running pods must not lose their policies before they end. */}}
 {{- define "assay.keep" -}}
 {{- if .Values.runs.keep }}

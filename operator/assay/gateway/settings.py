@@ -21,9 +21,9 @@ class Settings(BaseModel):
 
     namespace: Annotated[str, Field(min_length=1)] = "assay-runs"
     """Namespace of the episodes and of the tasks (TaskValidations)."""
-    keys_file: str = "/etc/assay/keys/keys.json"
+    keys_file: str = "/var/run/assay/keys/keys.json"
     """API keys: {"keys": [{"name", "sha256", "maxEpisodes"}]}; read again when it changes."""
-    master_key_file: str = "/etc/assay/master/key"
+    master_key_file: str = "/var/run/assay/master/key"
     """Master key from which the keys of sandboxes, agents and calls are derived."""
     environments: Mapping[str, Mapping[str, str]] = {}
     """Environments by name, with the labels that their tasks carry; empty: one for each value of assay.dev/dataset."""
