@@ -16,7 +16,7 @@ import pytest
 from assay.kube.client import AGENT_EPISODES
 from gateway.stage import KEYS, Stage
 
-pytestmark = pytest.mark.runners
+pytestmark = [pytest.mark.runners, pytest.mark.timeout(900)]  # the first time, the clients are installed
 
 CLIENTS = Path(__file__).parent / "clients"
 NAMES = ("ors-sdk", "openreward")
