@@ -32,7 +32,7 @@ def installed(name: str) -> Path:
     complete = place / ".complete"
     if not complete.exists():
         subprocess.run((sys.executable, "-m", "venv", "--clear", str(place)), check=True)
-        pip = (str(place / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
+        pip = (str(place / "bin" / "python"), "-m", "pip", "install", "--quiet", "--no-compile")
         subprocess.run((*pip, "--requirement", str(pins)), check=True)
         complete.touch()
     return place / "bin" / "python"
