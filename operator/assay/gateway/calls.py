@@ -22,6 +22,7 @@ LOOK_SECONDS = 30.0
 LONGEST_PAUSE = 5.0
 CONFLICT = 409
 LOCKED = 423
+IMPOSSIBLE = frozenset({400, 413})
 SandboxTool = Bash | View | StrReplace | CreateFile
 _NAMES = {
     Bash: "bash",
@@ -54,6 +55,8 @@ async def _carried_out(world: World, name: str, tool: SandboxTool, identifier: s
         except HandsError as error:
             if error.status == CONFLICT:
                 return conflict(_NAMES[type(tool)])
+            if error.status in IMPOSSIBLE:
+                return Refused(text=f"Tool input validation error: {error.message}", reason="input_validation")
             exhausted = patience.lost(error) if error.status != LOCKED else ""
         except UNREACHABLE as error:
             exhausted = patience.lost(error)

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 import aiohttp
 
+PORT = 7070
 POLL_SECONDS = 20
 CONNECT_SECONDS = 5
 ANSWER_SECONDS = 30
@@ -25,6 +26,14 @@ class CallState:
     seconds: float
     output_bytes: int
     error: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """A part of an output; it begins later than asked where bytes between were not kept."""
+
+    content: bytes
+    offset: int
 
 
 class HandsError(Exception):
@@ -45,7 +54,7 @@ class Hands(Protocol):
     async def wait(self, identifier: str) -> CallState:
         """Wait up to 20 seconds for a call's end."""
 
-    async def output(self, identifier: str, *, offset: int, limit: int) -> bytes:
+    async def output(self, identifier: str, *, offset: int, limit: int) -> Part:
         """Return a part of a call's output."""
 
     async def touch(self) -> None:
@@ -63,7 +72,7 @@ class HttpHands:
 
     def __init__(self, session: aiohttp.ClientSession, address: str, key: str) -> None:
         self._session = session
-        self._url = address.rstrip("/") if "://" in address else f"http://{address}"
+        self._url = address.rstrip("/") if "://" in address else f"http://{_with_port(address)}"
         self._headers = {"Authorization": f"Bearer {key}"}
 
     async def start(self, identifier: str, body: Mapping[str, Any]) -> CallState:
@@ -74,9 +83,11 @@ class HttpHands:
         """Wait up to 20 seconds for a call's end."""
         return _state_of(await self._request("GET", f"/v1/calls/{identifier}?wait={POLL_SECONDS}"))
 
-    async def output(self, identifier: str, *, offset: int, limit: int) -> bytes:
+    async def output(self, identifier: str, *, offset: int, limit: int) -> Part:
         """Return a part of a call's output."""
-        return await self._request("GET", f"/v1/calls/{identifier}/output?offset={offset}&limit={limit}")
+        path = f"/v1/calls/{identifier}/output?offset={offset}&limit={limit}"
+        content, headers = await self._exchange("GET", path)
+        return Part(content=content, offset=int(headers.get("X-Offset", offset)))
 
     async def touch(self) -> None:
         """Tell that the episode is in use."""
@@ -91,6 +102,11 @@ class HttpHands:
         await self._request("POST", f"/v1/calls/{identifier}/cancel")
 
     async def _request(self, verb: str, path: str, body: Mapping[str, Any] | None = None) -> bytes:
+        return (await self._exchange(verb, path, body))[0]
+
+    async def _exchange(
+        self, verb: str, path: str, body: Mapping[str, Any] | None = None
+    ) -> tuple[bytes, Mapping[str, str]]:
         timeout = aiohttp.ClientTimeout(
             total=None, sock_connect=CONNECT_SECONDS, sock_read=POLL_SECONDS + ANSWER_SECONDS
         )
@@ -101,8 +117,21 @@ class HttpHands:
         ) as response:
             content = await response.read()
         if response.status >= 400:
-            raise HandsError(response.status, content[:500].decode("utf-8", "replace"))
-        return content
+            raise HandsError(response.status, _words_of(content))
+        return content, response.headers
+
+
+def _with_port(address: str) -> str:
+    if address.count(":") > 1 and not address.startswith("["):
+        return f"[{address}]:{PORT}"
+    return address if ":" in address.rpartition("]")[2] else f"{address}:{PORT}"
+
+
+def _words_of(content: bytes) -> str:
+    try:
+        return str(json.loads(content)["error"])[:500]
+    except (ValueError, KeyError, TypeError):
+        return content[:500].decode("utf-8", "replace")
 
 
 def _json_of(content: bytes) -> Mapping[str, Any]:

@@ -16,7 +16,7 @@ from assay.domain.keys import call_id, owns_call
 from assay.domain.ors.results import Output, Refused, Result
 from assay.domain.ors.texts import OUTPUT_BYTES, OUTPUTS, LineWindow, is_binary, output_text, with_exit_code
 from assay.domain.ors.tools import MAX_TEXT_BYTES, Bash, CreateFile, StrReplace, View
-from assay.gateway.hands import CallState, Hands
+from assay.gateway.hands import CallState, Hands, HandsError
 
 CHUNK = 1 << 20
 LISTED = 100
@@ -78,12 +78,17 @@ class Toolbox:
         other = tool.path.removeprefix(OUTPUTS)
         if not owns_call(self._master, uid=self._uid, identifier=other):
             return _failure("view", f"{tool.path}: no call of this episode had such an output")
-        state = await self._hands.wait(other)
         window = LineWindow(first=tool.first, last=tool.last, fold=True)
-        async for chunk in self._chunks(other, state.output_bytes):
-            window.feed(chunk)
-            if window.enough:
-                break
+        try:
+            state = await self._hands.wait(other)
+            async for chunk in self._chunks(other, state.output_bytes):
+                window.feed(chunk)
+                if window.enough:
+                    break
+        except HandsError as error:
+            if error.status not in (404, 410):
+                raise
+            return _failure("view", f"{tool.path}: {error.message}")
         return _answer("view", window.text(), 0, state)
 
     async def _view_other(self, tool: View, said: str) -> Result:
@@ -109,6 +114,8 @@ class Toolbox:
         if state.output_bytes > MAX_TEXT_BYTES:
             return _failure("str_replace", f"{tool.path} has {state.output_bytes} bytes; edit it by bash")
         content = b"".join([chunk async for chunk in self._chunks(self._identifier, state.output_bytes)])
+        if len(content) != state.output_bytes:
+            return _failure("str_replace", f"{tool.path}: the file could not be read as a whole; edit it by bash")
         old, new = tool.old.encode(), tool.new.encode()
         found = content.count(old)
         if found != 1:
@@ -150,21 +157,25 @@ class Toolbox:
 
     async def _bounded(self, identifier: str, total: int) -> str:
         if total <= OUTPUT_BYTES:
-            head = await self._hands.output(identifier, offset=0, limit=OUTPUT_BYTES) if total else b""
+            if not total:
+                return output_text(b"", b"", total=0, identifier=identifier)
+            head = (await self._hands.output(identifier, offset=0, limit=OUTPUT_BYTES)).content
             return output_text(head, b"", total=len(head), identifier=identifier)
         half = OUTPUT_BYTES // 2
         head = await self._hands.output(identifier, offset=0, limit=half)
         tail = await self._hands.output(identifier, offset=total - half, limit=half)
-        return output_text(head, tail, total=total, identifier=identifier)
+        return output_text(head.content, tail.content, total=total, identifier=identifier)
 
     async def _chunks(self, identifier: str, total: int) -> AsyncIterator[bytes]:
         offset = 0
         while offset < total:
-            chunk = await self._hands.output(identifier, offset=offset, limit=CHUNK)
-            if not chunk:
+            part = await self._hands.output(identifier, offset=offset, limit=CHUNK)
+            if not part.content:
                 return
-            yield chunk
-            offset += len(chunk)
+            if part.offset > offset:
+                yield f"\n[{part.offset - offset} bytes were not kept]\n".encode()
+            yield part.content
+            offset = part.offset + len(part.content)
 
 
 def conflict(tool: str) -> Refused:
