@@ -159,8 +159,8 @@ class Toolbox:
         if total <= OUTPUT_BYTES:
             if not total:
                 return output_text(b"", b"", total=0, identifier=identifier)
-            head = (await self._hands.output(identifier, offset=0, limit=OUTPUT_BYTES)).content
-            return output_text(head, b"", total=len(head), identifier=identifier)
+            whole = (await self._hands.output(identifier, offset=0, limit=OUTPUT_BYTES)).content
+            return output_text(whole, b"", total=len(whole), identifier=identifier)
         half = OUTPUT_BYTES // 2
         head = await self._hands.output(identifier, offset=0, limit=half)
         tail = await self._hands.output(identifier, offset=total - half, limit=half)
