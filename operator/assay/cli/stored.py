@@ -53,6 +53,14 @@ class Reader:
             )
         return content
 
+    async def document(self, digest: str) -> bytes:
+        """Return a bundled task's document; ``StoredError`` when the store gives other bytes than its hash says."""
+        namespace, _, name = self._service.partition("/")
+        content = await self._client.service(namespace, name, port="http", path=f"artifacts/{digest}")
+        if hashlib.sha256(content).hexdigest() != digest:
+            raise StoredError(f"the store gave other bytes than the task's document {digest}")
+        return content
+
     async def results(self, run: api.RunStatus) -> dict[str, str]:
         """Return a run's tests and their status words; empty for a run without results."""
         if run.results is None:

@@ -64,6 +64,10 @@ class Store:
                 packed = stream.read()
         except FileNotFoundError as error:
             raise ArtifactLostError(f"the store {self.uri} has no file {digest}") from error
+        except OSError as error:
+            if "checksum" not in str(error):  # S3's client compares the bytes with the server's own checksum
+                raise
+            raise ArtifactChangedError(f"the file {digest} in the store {self.uri} is damaged: {error}") from error
         try:
             with pa.CompressedInputStream(pa.BufferReader(packed), "zstd") as stream:
                 content: bytes = stream.read()

@@ -60,4 +60,5 @@ def _s3(query: str) -> Any:
         request_timeout=SILENCE_SECONDS,
         retry_strategy=fs.AwsStandardS3RetryStrategy(max_attempts=ATTEMPTS),
         background_writes=False,
+        allow_delayed_open=True,  # a small file is one request, not three
     )

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from types import MappingProxyType
 
 from assay.domain.datasets.families import (
+    exported,
     multi_swe_bench,
     named_columns,
     r2e_gym,
@@ -25,6 +26,7 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
     {
         family.name: family
         for family in (
+            exported.FAMILY,
             swe_rebench_v2.FAMILY,
             swe_rebench.FAMILY,
             swe_bench_live.FAMILY,
