@@ -23,6 +23,7 @@ from assay.cli import (
     regrade,
     report,
     status,
+    submit,
     verify,
 )
 
@@ -43,6 +44,7 @@ for module in (
     goproxy,
     imports,
     push,
+    submit,
     status,
     explain,
     export,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 import typer
 
+from assay.cli.at_once import finished
 from assay.cli.progress import progress_of
 from assay.datasets.bundles import BundleError, Document, read_bundle, read_index
 from assay.kube.client import ApiError, Client
@@ -18,7 +18,6 @@ from assay.store.artifacts import Store
 BATCH_DOCUMENTS = 200
 BATCH_BYTES = 16 * 1024 * 1024
 UPLOADS = 8
-Item = TypeVar("Item")
 
 
 def register(app: typer.Typer) -> None:
@@ -127,23 +126,3 @@ def batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
             batch, size = [], 0
     if batch:
         yield batch
-
-
-async def finished(at_once: int, act: Callable[[Item], Awaitable[None]], items: Iterable[Item]) -> AsyncIterator[Item]:
-    """Act on all items, so many at a time; yield each when it is done.  The first error ends it."""
-    waiting = iter(items)
-    running: dict[asyncio.Future[None], Item] = {}
-    try:
-        while True:
-            for item in itertools.islice(waiting, at_once - len(running)):
-                running[asyncio.ensure_future(act(item))] = item
-            if not running:
-                return
-            done, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
-            for task in done:
-                item = running.pop(task)
-                task.result()
-                yield item
-    finally:
-        for task in running:
-            task.cancel()

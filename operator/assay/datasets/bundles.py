@@ -21,7 +21,7 @@ from assay.domain.datasets.digests import digest_of
 
 FORMAT = 1
 INDEX = "bundle.json"
-GROUP_BYTES = 4 * 1024 * 1024
+GROUP_BYTES = 1024 * 1024
 FILE_BYTES = 256 * 1024 * 1024
 SCHEMA = pa.schema([("digest", pa.string()), ("id", pa.string()), ("repo", pa.string()), ("document", pa.binary())])
 

@@ -11,7 +11,7 @@ from pyarrow import parquet
 
 from assay.datasets.rows import RowRead, UnreadableFileError
 
-BATCH_ROWS = 16
+BATCH_ROWS = 4
 READ_BYTES = 1024 * 1024
 
 
@@ -34,11 +34,12 @@ class ParquetTable:
     def rows(self, columns: frozenset[str]) -> Iterator[RowRead]:
         """Yield the rows with these columns alone."""
         number = 0
+        pa.set_memory_pool(pa.system_memory_pool())  # the default one keeps what it has freed
         with self._opened() as file:
             wanted = [name for name in file.schema_arrow.names if name in columns]
             try:
-                for batch in file.iter_batches(batch_size=BATCH_ROWS, columns=wanted, use_threads=False):
-                    for values in batch.to_pylist():
+                for group in range(file.metadata.num_row_groups):
+                    for values in _values_of(file, group, wanted):
                         yield RowRead(number=number, values=values)
                         number += 1
             except (pa.ArrowException, OSError) as error:
@@ -49,3 +50,10 @@ class ParquetTable:
             return parquet.ParquetFile(self._path, buffer_size=READ_BYTES, pre_buffer=False, memory_map=False)
         except (pa.ArrowException, OSError) as error:
             raise UnreadableFileError(f"is no complete parquet file: {error}") from error
+
+
+def _values_of(file: Any, group: int, wanted: list[str]) -> Iterator[dict[str, Any]]:
+    """Yield the rows of one row group: its pages are let go before those of the next are read."""
+    batches = file.iter_batches(batch_size=BATCH_ROWS, row_groups=[group], columns=wanted, use_threads=False)
+    for batch in batches:
+        yield from batch.to_pylist()

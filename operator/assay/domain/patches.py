@@ -68,8 +68,12 @@ def header_lines(patch: bytes) -> list[bytes]:
 
 def paths_of(patch: bytes) -> tuple[bytes, ...]:
     """Return every path that a git diff names, without the a/ and b/ prefixes, sorted."""
+    return _paths_in(header_lines(patch))
+
+
+def _paths_in(lines: Iterable[bytes]) -> tuple[bytes, ...]:
     paths: set[bytes] = set()
-    for line in header_lines(patch):
+    for line in lines:
         if line.startswith(b"diff --git "):
             paths.update(_header_paths(line[len(b"diff --git ") :]))
         elif line.startswith((b"+++ ", b"--- ")):
@@ -85,9 +89,10 @@ def fault_of_patch(patch: bytes) -> str:
     """Return why a patch is refused, as a sentence without its subject; empty when it is not."""
     if not patch.strip():
         return ""
-    if not _has_file_header(header_lines(patch)):
+    lines = header_lines(patch)
+    if not _has_file_header(lines):
         return "is not a git diff: it has neither a 'diff --git' line nor a '---' line before a '+++' line"
-    fault = fault_of_paths(paths_of(patch))
+    fault = fault_of_paths(_paths_in(lines))
     if fault:
         return fault
     target = escaping_symlink(patch)
@@ -131,6 +136,8 @@ def _has_file_header(lines: list[bytes]) -> bool:
 
 def escaping_symlink(patch: bytes) -> bytes:
     """Return the target of a new or changed symbolic link that leaves the work tree; empty when there is none."""
+    if b"120000" not in patch:  # the mode of a symbolic link
+        return b""
     for part in re.split(rb"(?m)^(?=diff --git )", patch):
         lines = header_lines(part)
         if not any(SYMLINK.fullmatch(line) for line in lines):
