@@ -6,6 +6,7 @@
 #
 # Exit codes: that of the first command that failed, or 0; 124 a command hit its deadline; 95 set-up failed (fact
 # setupFailed), 96 the tree is dirty, 97 a patch does not apply; 98 the witness is gone; 143 asked to stop.
+# ASSAY_GO_OFFLINE=1 (check GoOffline): the commands' go command is shut off from every server.
 # Descriptors: 3 ctl, 4 ack, 5 out, 6 err.  Own variables begin with assay_, so that none of the image's is overwritten.
 
 # bash can give a background job default signals and a process group of its own; dash without a terminal cannot.
@@ -21,7 +22,9 @@ assay_patches=${ASSAY_PATCHES-}
 assay_base=${ASSAY_BASE_COMMIT-}
 assay_setup_seconds=${ASSAY_SETUP_SECONDS:-600}
 assay_test_seconds=${ASSAY_TEST_SECONDS:-600}
+assay_go_offline=${ASSAY_GO_OFFLINE-}
 unset ASSAY_IO ASSAY_IN ASSAY_CGROUP ASSAY_WORKDIR ASSAY_PATCHES ASSAY_BASE_COMMIT ASSAY_SETUP_SECONDS ASSAY_TEST_SECONDS
+unset ASSAY_GO_OFFLINE
 
 assay_scratch=$assay_io/scratch
 assay_tab=$(printf '\t')
@@ -328,6 +331,26 @@ assay_git_fails() {
 	esac
 }
 
+# --- Go without a network ------------------------------------------------------------------------------------------
+
+# What the go command of the test commands may use: the module cache as it is, or the vendor folder of the module that
+# the work tree is in, where it has one.  Says which as fact goOffline.
+assay_shut_go() {
+	GOPROXY=off GOSUMDB=off GOTOOLCHAIN=local
+	export GOPROXY GOSUMDB GOTOOLCHAIN
+	assay_folder=$PWD
+	until [ -f "$assay_folder/go.mod" ] || [ -z "$assay_folder" ]; do
+		assay_folder=${assay_folder%/*}
+	done
+	assay_modules=cache
+	if [ -f "$assay_folder/go.mod" ] && [ -f "$assay_folder/vendor/modules.txt" ]; then
+		assay_modules=vendor
+		GOFLAGS="${GOFLAGS:+$GOFLAGS }-mod=vendor"
+		export GOFLAGS
+	fi
+	assay_say fact goOffline "$assay_modules"
+}
+
 # --- commands -----------------------------------------------------------------------------------------------------
 
 assay_command() {
@@ -418,6 +441,7 @@ fi
 [ "$assay_rc" -ne 98 ] || exit 98
 [ "$assay_rc" -eq 0 ] || assay_end "$assay_rc"
 
+[ "$assay_go_offline" != 1 ] || assay_shut_go
 assay_first_failure=0
 for assay_file in "$assay_in/commands/"*; do
 	assay_run "$assay_file"

@@ -101,6 +101,68 @@ def test_a_failed_commands_reports_are_collected_within_it_and_its_exit_code_sta
     assert record.facts["exit-001"] == "3"
 
 
+GO_VARIABLES = "for name in GOPROXY GOSUMDB GOTOOLCHAIN GOFLAGS; do eval echo $name=\\$$name; done"
+OFFLINE = b"GOPROXY=off\nGOSUMDB=off\nGOTOOLCHAIN=local\n"
+IMAGE_GO = {"GOPROXY": "http://images.test", "GOSUMDB": "on", "GOTOOLCHAIN": "auto", "GOFLAGS": "-trimpath"}
+
+
+def vendored(folder: Path, *names: str) -> Path:
+    """A folder of a module; ``names`` of files are made."""
+    for name in ("go.mod", *names):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("")
+    return folder
+
+
+def test_a_go_check_shuts_the_go_command_off_from_every_server(pod: Pod, machine, tmp_path: Path):
+    shell, path = machine
+    code, record = perform(
+        pod,
+        GO_VARIABLES,
+        "echo ${ASSAY_GO_OFFLINE-none}",
+        workdir=vendored(tmp_path / "m"),
+        shell=shell,
+        PATH=path,
+        ASSAY_GO_OFFLINE="1",
+        **IMAGE_GO,
+    )
+    assert code == 0
+    assert output(record, 1) == OFFLINE + b"GOFLAGS=-trimpath\n"
+    assert output(record, 2) == b"none\n"
+    assert record.facts["goOffline"] == "cache"
+
+
+def test_a_go_check_uses_the_vendor_folder_beside_the_go_mod_above_the_work_tree(pod: Pod, machine, tmp_path: Path):
+    shell, path = machine
+    folder = vendored(tmp_path / "m", "vendor/modules.txt", "pkg/deep/a.go")
+    code, record = perform(
+        pod,
+        GO_VARIABLES,
+        workdir=folder / "pkg/deep",
+        shell=shell,
+        PATH=path,
+        ASSAY_GO_OFFLINE="1",
+        **IMAGE_GO,
+    )
+    assert code == 0
+    assert output(record) == OFFLINE + b"GOFLAGS=-trimpath -mod=vendor\n"
+    assert record.facts["goOffline"] == "vendor"
+
+
+def test_a_module_inside_a_vendoring_one_does_not_vendor_by_that(pod: Pod, tmp_path: Path):
+    folder = vendored(tmp_path / "m", "vendor/modules.txt")
+    _, record = perform(pod, GO_VARIABLES, workdir=vendored(folder / "sub"), ASSAY_GO_OFFLINE="1", GOFLAGS="")
+    assert output(record) == OFFLINE + b"GOFLAGS=\n"
+    assert record.facts["goOffline"] == "cache"
+
+
+def test_without_a_go_check_the_images_go_environment_stays(pod: Pod, tmp_path: Path):
+    folder = vendored(tmp_path / "m", "vendor/modules.txt")
+    _, record = perform(pod, GO_VARIABLES, workdir=folder, **IMAGE_GO)
+    assert output(record) == b"GOPROXY=http://images.test\nGOSUMDB=on\nGOTOOLCHAIN=auto\nGOFLAGS=-trimpath\n"
+    assert "goOffline" not in record.facts
+
+
 def test_all_green_is_zero(pod: Pod):
     code, record = perform(pod, "true", "true")
     assert code == record.exit_code == 0
