@@ -98,7 +98,7 @@ async def test_a_whole_episode(stage: Stage, port: int, pythons: dict[str, Path]
     assert seen["made"] == ["f.py: wrote 22 bytes.\nExit code: 0", None, False]
     assert seen["edited"] == ["f.py: replaced the text at line 2.\nExit code: 0", None, False]
     assert seen["viewed"] == ["     1\tdef f():\n     2\t    return 2\nExit code: 0", None, False]
-    lines = [" " * (n % 130) + f"line {n}" for n in range(700)]
+    lines = [" " * (n % 130) + f"line {n}" for n in range(500)]
     assert seen["spaced"] == "\n".join([*lines, " " * 9000 + "end", "Exit code: 0"])
     assert "command: must be a string" in seen["invalid"][1]
     assert "is not a valid tool" in seen["unknown"][1]

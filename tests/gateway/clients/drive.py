@@ -73,7 +73,7 @@ def whole(environment):
         edit = {"path": "f.py", "old_str": "return 1", "new_str": "return 2", "description": "x"}
         seen["edited"] = told(session.call_tool("str_replace", edit))
         seen["viewed"] = told(session.call_tool("view", {"path": "f.py", "description": "x"}))
-        program = "for n in range(700): print(' ' * (n % 130) + f'line {n}')\nprint(' ' * 9000 + 'end')"
+        program = "for n in range(500): print(' ' * (n % 130) + f'line {n}')\nprint(' ' * 9000 + 'end')"
         seen["spaced"] = bash(session, f'python3 -c "{program}"')
         seen["invalid"] = fault(lambda: session.call_tool("bash", {"command": 5, "description": "x"}))
         seen["unknown"] = fault(lambda: session.call_tool("rm", {}))
