@@ -26,6 +26,15 @@ ROOT = "/testbed"
 HERE_END = "EOF_114329324912"
 """What ends the test patch in SWE-bench's own scripts."""
 SWE_BENCH_PARSERS = MappingProxyType({ours: theirs for theirs, ours in WITH_EXPECTED_FAILURES.items()})
+SWE_BENCH_WORDS = """
+    ant astroid astropy bpmn_js calypso carbon cargo chart_js cucumber django doctest eslint flask googletest
+    gotest gradle_custom grommet highlightjs immutable_js jekyll jest jest_json jq karma lighthouse marked
+    marshmallow matplotlib maven micropython_test minitest next openlayers p5js phpunit prismjs pvlib pydicom
+    pylint pytest pytest_options pytest_v2 pyvista quarto_cli react_pdf redis requests rspec_transformed_json
+    ruby_unit scikit seaborn sphinx sqlfluff sympy tap vitest xarray
+"""
+SWE_BENCH_KNOWN = frozenset(f"parse_log_{word}" for word in SWE_BENCH_WORDS.split())
+"""Parsers that SWE-bench 5 has."""
 MARKED = re.compile(
     rf"(?P<before>.*?)(?P<start>[^\n]*{START_MARK}[^\n]*)\n(?P<tests>.*)\n"
     rf"assay_code=\$\?\n(?P<end>[^\n]*{END_MARK}[^\n]*)\nexit \$assay_code\n?",
@@ -106,6 +115,9 @@ def _swe_bench(said: Validated) -> Mapping[str, Any]:
     """A row of version 5, which says everything itself; its script does what Assay's own runs do."""
     task = said.task
     test_patch = _text("test_patch", patch_of(task.test_patch, task.test_patch_base64))
+    parser = SWE_BENCH_PARSERS.get(task.tests.parser, task.tests.parser)
+    if parser not in SWE_BENCH_KNOWN:
+        raise RowRefusedError("log_parser", f"is {parser}, which SWE-bench does not have")
     return _common(said) | {
         "FAIL_TO_PASS": json.dumps(_names(said, "failToPass")),
         "PASS_TO_PASS": json.dumps(_names(said, "passToPass")),
@@ -116,7 +128,7 @@ def _swe_bench(said: Validated) -> Mapping[str, Any]:
         "image": task.image,
         "image_digest": said.found.status.image.digest,
         "eval_script": evaluation_script(task, test_patch),
-        "log_parser": SWE_BENCH_PARSERS.get(task.tests.parser, task.tests.parser),
+        "log_parser": parser,
         "eval_type": "pass_and_fail",
     }
 
