@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from assay.api.bundles import BundledTask
+from assay.controller.lines import Idle
 from assay.controller.memory import Memory, memory_of
 from assay.controller.tasks import TaskUnavailableError, load_bundled
+from assay.controller.validations import ValidationLine
 from assay.domain.datasets.digests import document_of
 from assay.domain.task import Refusal
 from assay.store.artifacts import Store
@@ -92,3 +94,27 @@ async def test_a_store_that_cannot_be_read_is_no_verdict(store: Store, tmp_path:
     path.mkdir()
     with pytest.raises(TaskUnavailableError):
         await load_bundled(referring(digest), store)
+
+
+@pytest.mark.parametrize(
+    ("review", "required", "reason"),
+    [
+        (None, True, "StatementUnreviewed"),
+        ({"decision": "Rejected", "reason": "names the fix"}, False, "StatementRejected"),
+    ],
+)
+async def test_a_statement_that_may_not_be_used_ends_its_task_before_any_run(
+    store: Store, review: dict[str, Any] | None, required: bool, reason: str
+) -> None:
+    raw = referring(store.put(document_of(bundled())).sha256)
+    raw["spec"] |= {"statementReview": review} if review else {}
+    found = await ValidationLine(store, review_required=required).memory_of(raw)
+    assert isinstance(found, Idle)
+    assert found.ending is not None
+    assert (found.status.phase, found.ending.labels) == ("Complete", ("Invalid", reason))
+
+
+async def test_an_accepted_statement_is_run(store: Store) -> None:
+    raw = referring(store.put(document_of(bundled())).sha256)
+    raw["spec"]["statementReview"] = {"decision": "Accepted"}
+    assert isinstance(await ValidationLine(store, review_required=True).memory_of(raw), Memory)

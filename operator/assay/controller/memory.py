@@ -21,6 +21,7 @@ from assay.domain.manifests import InputFile, Owner
 from assay.domain.outcomes import Artifact, FaultKind, RunOutcome
 from assay.domain.plan import RunPlan, epoch_of, plan_runs
 from assay.domain.profiles import PROFILES, Profile, profile_named
+from assay.domain.screening import Dropped, screened
 from assay.domain.status import PENDING
 from assay.domain.task import Limits, Refusal, Task, limits_of, limits_with_checks, task_from_spec
 from assay.store.artifacts import Store
@@ -39,6 +40,7 @@ class Memory:
     plan: RunPlan
     profile: Profile
     provenance: api.Provenance | None = None
+    dropped: Dropped | None = None
     status: api.TaskValidationStatus | api.AgentEpisodeStatus
     grading: Grading | None = None
     sandboxed: bool = False
@@ -51,7 +53,9 @@ class Memory:
     platform: str = ""
 
 
-def memory_of(raw: Mapping[str, Any], bundled: api.Task | None = None) -> Memory | Refusal:
+def memory_of(
+    raw: Mapping[str, Any], bundled: api.Task | None = None, *, review_required: bool = False
+) -> Memory | Refusal:
     """Return a fresh memory of an object's JSON, or the field that keeps it from being worked on.
 
     ``bundled`` is the task that ``spec.taskFrom`` refers to.
@@ -79,6 +83,7 @@ def memory_of(raw: Mapping[str, Any], bundled: api.Task | None = None) -> Memory
         plan=plan_runs(spec.runs, spec.checks),
         profile=profile,
         provenance=spec.provenance,
+        dropped=screened(spec.statement_review, given.statement, required=review_required),
         status=status_from(raw),
     )
 

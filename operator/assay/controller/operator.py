@@ -70,7 +70,7 @@ class Operator:
             store=store,
             recorder=self._recorder,
             lines={
-                "TaskValidation": ValidationLine(store),
+                "TaskValidation": ValidationLine(store, review_required=settings.review_required),
                 "AgentEpisode": EpisodeLine(client, store, self._sandboxes),
             },
             template=yaml.safe_load(read_template(settings.templates, "run.yaml")),

@@ -55,6 +55,8 @@ class Settings(BaseModel):
     workers: Annotated[int, Field(ge=1, le=512)] = 48
     resync_seconds: Annotated[float, Field(gt=0)] = 600.0
     store: Annotated[str, Field(max_length=400)] = "file:///var/lib/assay/store"
+    review_required: bool = False
+    """Whether a task whose statement nobody has decided on is dropped as ``StatementUnreviewed``."""
     upload_bytes: Annotated[int, Field(ge=0)] = 64 * 1024 * 1024
     """Largest artifact that the operator's port takes for its store; 0: none, bundles go into the store by its URI."""
     templates: str = ""

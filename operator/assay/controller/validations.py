@@ -13,7 +13,8 @@ from assay.controller.tasks import TaskUnavailableError, load_bundled
 from assay.domain.decide import Knowledge, verdict_in
 from assay.domain.documents import report_document
 from assay.domain.outcomes import Artifact
-from assay.domain.status import TASK_UNAVAILABLE, refused_status, status_of, unavailable_status
+from assay.domain.screening import Dropped
+from assay.domain.status import TASK_UNAVAILABLE, dropped_status, refused_status, status_of, unavailable_status
 from assay.domain.task import Refusal
 from assay.domain.verdict import Verdict
 from assay.kube.client import TASK_VALIDATIONS
@@ -25,8 +26,9 @@ class ValidationLine:
 
     kind = TASK_VALIDATIONS
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, *, review_required: bool = False) -> None:
         self._store = store
+        self._review_required = review_required
 
     async def memory_of(self, raw: Mapping[str, Any]) -> Memory | Idle | Refusal:
         """Return a fresh memory, or the field that keeps the object from being worked on."""
@@ -40,7 +42,11 @@ class ValidationLine:
                 now=time.time(),
             )
             return Idle(status=status, reason=TASK_UNAVAILABLE, error=error)
-        return bundled if isinstance(bundled, Refusal) else memory_of(raw, bundled)
+        if isinstance(bundled, Refusal):
+            return bundled
+        memory = memory_of(raw, bundled, review_required=self._review_required)
+        dropped = memory.dropped if isinstance(memory, Memory) else None
+        return _dropped(raw, memory, dropped) if isinstance(memory, Memory) and dropped else memory
 
     def refused(
         self, raw: Mapping[str, Any], refusal: Refusal, *, generation: int, now: float
@@ -86,3 +92,17 @@ class ValidationLine:
             reason=conclusion.reason,
             message=f"{conclusion.kind}: {conclusion.message}",
         )
+
+
+def _dropped(raw: Mapping[str, Any], memory: Memory, dropped: Dropped) -> Idle:
+    """Return the end of an object whose task is dropped before its first run."""
+    status = dropped_status(
+        dropped,
+        provenance=memory.provenance,
+        generation=int(raw["metadata"].get("generation", 0)),
+        previous=status_from(raw),
+        now=time.time(),
+    )
+    message = f"{status.verdict}: {dropped.message}"
+    labels = (api.Verdict.INVALID.value, dropped.reason.value)
+    return Idle(status=status, ending=Ending(labels=labels, reason=dropped.reason, message=message))

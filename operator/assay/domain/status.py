@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from assay.api import v1alpha1 as api
 from assay.domain.decide import FaultRecord, Knowledge, next_attempt
 from assay.domain.outcomes import Artifact, FaultKind, OutcomeKind, RunOutcome
+from assay.domain.screening import Dropped
 from assay.domain.status_size import fitted
 from assay.domain.task import Refusal
 from assay.domain.verdict import Reason, Verdict
@@ -87,6 +88,33 @@ def refused_status(
         verdict=api.Verdict.INVALID,
         reason=Reason.MALFORMED_TASK,
         message=message,
+        completed_at=rfc3339(now),
+        conditions=merged_conditions(previous.conditions, found, generation, now),
+        observed_generation=generation,
+    )
+
+
+def dropped_status(
+    dropped: Dropped,
+    *,
+    provenance: api.Provenance | None,
+    generation: int,
+    previous: api.TaskValidationStatus,
+    now: float,
+) -> api.TaskValidationStatus:
+    """Return the status of a task that is dropped before its first run."""
+    message = printable(dropped.message)[:2000]
+    found = [
+        ("Accepted", "True", "TaskAccepted", "the spec is a task"),
+        ("Complete", "True", "Dropped", "no run was made"),
+        ("Valid", "False", dropped.reason.value, message),
+    ]
+    return api.TaskValidationStatus(
+        phase=api.Phase.COMPLETE,
+        verdict=api.Verdict.INVALID,
+        reason=dropped.reason,
+        message=message,
+        provenance=provenance,
         completed_at=rfc3339(now),
         conditions=merged_conditions(previous.conditions, found, generation, now),
         observed_generation=generation,
