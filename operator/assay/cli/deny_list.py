@@ -34,7 +34,10 @@ def build(
     ] = None,
     lookups: Annotated[Path | None, typer.Option(help="Reviewed look-ups by repository.")] = None,
 ) -> None:
-    """Write the deny list of all Go tasks. A task without an entry is an error, and nothing is written."""
+    """Write the deny list of all Go tasks. A task without an entry is an error, and nothing is written.
+
+    Example: assay deny-list build --tasks tasks.parquet --clones clones --out deny.jsonl
+    """
     try:
         read, reviewed, rows = files_by_task(files) if files else {}, read_lookups(lookups), read_tasks(tasks)
     except ValueError as error:
@@ -73,7 +76,10 @@ def explain_module(
     task: Annotated[str, typer.Option(help="The task's id.")],
     deny: DenyFile,
 ) -> None:
-    """Say which rule denies a module to a task, or that it is served."""
+    """Say which rule denies a module to a task, or that it is served.
+
+    Example: assay deny-list explain github.com/acorn/lantern --task acorn__lantern-7 --deny deny.jsonl
+    """
     entries = read_deny_list(deny)
     if task not in entries:
         typer.echo(f"{task} is not in {deny}", err=True)
@@ -85,7 +91,10 @@ def diff(
     old: Annotated[Path, typer.Argument(help="The list before.", exists=True)],
     new: Annotated[Path, typer.Argument(help="The list after.", exists=True)],
 ) -> None:
-    """Show what changed, for review; what is served that was denied before comes first."""
+    """Show what changed, for review; what is served that was denied before comes first.
+
+    Example: assay deny-list diff before.jsonl after.jsonl
+    """
     changes = changes_between(read_deny_list(old), read_deny_list(new))
     for change in changes:
         typer.echo(f"{'LOOSER ' if change.looser else 'tighter'} {change.task}: {change.what}")

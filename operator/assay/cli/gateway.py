@@ -24,7 +24,10 @@ def register(app: typer.Typer) -> None:
 def gateway(
     config: Annotated[Path | None, typer.Option(help="YAML file of settings; default: all defaults.")] = None,
 ) -> None:
-    """Serve episodes to agents: tasks, sandboxes, tools, rewards."""
+    """Serve episodes to agents: tasks, sandboxes, tools, rewards.
+
+    Example: assay gateway --config gateway.yaml
+    """
     try:
         settings = load_settings(config)
         master = Path(settings.master_key_file).read_bytes().strip()

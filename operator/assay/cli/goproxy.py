@@ -60,7 +60,10 @@ def goproxy(
     total_seconds: Annotated[float, typer.Option(help="Longest wait for upstream's small files.", min=0.1)] = 60.0,
     zip_seconds: Annotated[float, typer.Option(help="Longest wait for upstream's zips.", min=0.1)] = 600.0,
 ) -> None:
-    """Serve Go modules to sandboxes, except each task's own code."""
+    """Serve Go modules to sandboxes, except each task's own code.
+
+    Example: assay goproxy --upstream https://goproxy.example --cache-dir /var/cache/assay --policies policies.json
+    """
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stdout)
     settings = Settings(
         upstream=upstream,

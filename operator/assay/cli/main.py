@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import typer
 
 from assay import __version__
@@ -27,6 +30,7 @@ from assay.cli import (
     verify,
 )
 
+PLUGIN = "kubectl-assay"
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, help="Verdicts on coding tasks, by execution.")
 
 
@@ -63,5 +67,5 @@ for module in (
 
 
 def main() -> None:
-    """Run the command line."""
-    app()
+    """Run the command line, as ``assay`` or as the kubectl plugin that ``kubectl assay`` finds as ``kubectl-assay``."""
+    app(prog_name="kubectl assay" if Path(sys.argv[0]).name == PLUGIN else None)

@@ -45,6 +45,8 @@ def print_results(
 
     Exits 1 when the dialect cannot read the log or it is too large, 2 when the dialect does not exist or a file cannot be
     read.
+
+    Example: assay parse-log parse_log_pytest run.log --format table
     """
     try:
         results = _results(parser, files or [], stderr)

@@ -26,7 +26,10 @@ def register(app: typer.Typer) -> None:
 def print_parsers(
     output_format: Annotated[Format, typer.Option("--format", help="What to print.")] = Format.TABLE,
 ) -> None:
-    """List the log dialects: name, family of grammar, language, options."""
+    """List the log dialects: name, family of grammar, language, options.
+
+    Example: assay parsers --format json
+    """
     match output_format:
         case Format.MARKDOWN:
             typer.echo(markdown(DIALECTS), nl=False)
