@@ -272,10 +272,16 @@ class Outside:
         self._server = socketserver.ThreadingTCPServer((host, 0), Handler)
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
+    @property
+    def address(self) -> tuple[str, int]:
+        """Where it listens."""
+        host, port = self._server.server_address[:2]
+        return str(host), int(port)
+
     def knock(self, word: str, seconds: float) -> str:
         """A shell command that tries to say a word here, at once and again for some seconds; it prints each outcome."""
-        host, port = self._server.server_address[:2]
-        return f"python3 -c '{_KNOCK}' {host!s} {port} {word} {seconds}"
+        host, port = self.address
+        return f"python3 -c '{_KNOCK}' {host} {port} {word} {seconds}"
 
     def close(self) -> None:
         """Stop listening."""

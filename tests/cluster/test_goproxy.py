@@ -1,0 +1,241 @@
+"""The real go command in pods of a real node: through the gateway, and past it nowhere."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from cluster.gostage import FIX, RUNS, SERVER, SYSTEM, TASK, USAGE, GoStage, working_gateway
+from cluster.stage import Outside, listening, load_examples
+from conftest import TestCluster
+
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(900)]
+
+WORK = "mkdir -p /tmp/w && cd /tmp/w && rm -rf * && go mod init example.org/work >/dev/null 2>&1"
+TOML = "github.com/BurntSushi/toml@v1.3.2"
+OPERATOR = {"app.kubernetes.io/name": "assay", "app.kubernetes.io/component": "operator"}
+
+
+@pytest.fixture(scope="module")
+def go_stage(cluster: TestCluster, witness_image: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[GoStage]:
+    example = load_examples(cluster, tmp_path_factory.mktemp("manifests"), ("go-humanize-1-0-1",))
+    go_image = example["go-humanize-1-0-1"]["spec"]["task"]["image"]
+    with working_gateway(cluster, witness_image, go_image, tmp_path_factory.mktemp("world")) as stage:
+        service_account = {"serviceAccountName": "assay-operator", "automountServiceAccountToken": True}
+        stage.pod("operator", namespace=SYSTEM, image=witness_image, labels=OPERATOR, **service_account)
+        yield stage
+
+
+@pytest.fixture(scope="module")
+def sandbox(go_stage: GoStage) -> str:
+    """The pod of an episode with network GoProxy, once the gateway knows it."""
+    go_stage.sandbox("sandbox")
+    code, said = go_stage.run("sandbox", "until go list -m -versions example.com/lib; do sleep 0.2; done")
+    assert code == 0, said
+    return "sandbox"
+
+
+def egress(stage: GoStage, run: str) -> dict[str, Any]:
+    """What the operator would write to an episode's status."""
+    code, said = stage.run("operator", f"python3 -c '{USAGE}' {SYSTEM} {RUNS}/{run}", namespace=SYSTEM)
+    assert code == 0, said
+    told = json.loads(said.splitlines()[-1])
+    assert told["gateway"] == stage.gateway
+    found: dict[str, Any] = told["runs"][f"{RUNS}/{run}"]
+    return found
+
+
+def test_go_get_fetches_an_allowed_module_with_its_sum_checked(go_stage: GoStage, sandbox: str) -> None:
+    code, said = go_stage.run(sandbox, f"{WORK} && go get example.com/lib@latest {TOML} && cat go.mod go.sum")
+    assert code == 0, said
+    assert "example.com/lib v1.1.0" in said
+    assert "github.com/BurntSushi/toml v1.3.2 h1:" in said
+
+
+def test_go_mod_tidy_and_go_test_work_with_what_they_fetched(go_stage: GoStage, sandbox: str) -> None:
+    test = (
+        'printf \'package work\\n\\nimport (\\n\\t"testing"\\n\\n\\t"example.com/lib"\\n)\\n\\n'
+        "func TestOne(t *testing.T) { if lib.One != 1 { t.Fatal() } }\\n' > a_test.go"
+    )
+    code, said = go_stage.run(sandbox, f"{WORK} && {test} && go mod tidy && go test ./... && go mod verify")
+    assert code == 0, said
+    assert "all modules verified" in said
+
+
+def test_the_tasks_own_tests_run_beside_the_gateway(go_stage: GoStage, sandbox: str) -> None:
+    code, said = go_stage.run(sandbox, "cd /testbed && go test -run TestComma ./...")
+    assert code == 0, said
+
+
+def test_a_toolchain_that_upstream_lacks_is_said_to_be_lacking(go_stage: GoStage, sandbox: str) -> None:
+    code, said = go_stage.run(sandbox, "cd /tmp && GOTOOLCHAIN=go1.99.0 go version")
+    assert (code != 0, "toolchain not available" in said) == (True, True), said
+
+
+WAYS = {
+    "its path": f"go get {TASK}@latest",
+    "another version": f"go get {TASK}@v1.0.1",
+    "the fix's pseudo-version": f"go get {TASK}@{FIX}",
+    "the next major": f"go get {TASK}/v2@v2.0.0",
+    "capitals": "go get github.com/Dustin/Go-Humanize@v1.0.1",
+    "gopkg.in": "go get gopkg.in/dustin/go-humanize.v1@v1.0.1",
+    "a VCS suffix": "go mod download www.github.com/dustin/go-humanize.git@v1.0.1",
+    "a fork of the name": "go get github.com/someone/go-humanize@v1.0.1",
+    "a renamed fork": "go mod download github.com/other/numbers@v1.0.0",
+    "a vanity path": "go mod download vanity.example.org/h@v1.0.0",
+    "the zip of another": "go mod download example.com/carrier@v1.0.0",
+    "its versions": f"go list -m -versions {TASK}",
+    "sums turned off": f"GOFLAGS=-mod=mod GONOSUMDB='*' GOSUMDB=off go get {TASK}@latest",
+    "a replacement": f"go mod edit -require={TASK}@v1.0.1 -replace={TASK}=github.com/other/numbers@v1.0.0 && "
+    f"printf 'package work\\n\\nimport _ \"{TASK}\"\\n' > a.go && go mod tidy",
+}
+
+
+@pytest.mark.parametrize("command", WAYS.values(), ids=WAYS.keys())
+def test_each_way_to_the_tasks_own_module_is_refused_in_one_sentence_and_counted(
+    go_stage: GoStage, sandbox: str, command: str
+) -> None:
+    before = egress(go_stage, "sandbox")
+    code, said = go_stage.run(sandbox, f"{WORK} && {command}")
+    assert code != 0
+    assert "403 Forbidden" in said
+    assert "the task's own" in said
+    after = egress(go_stage, "sandbox")
+    assert after["denied"] > before["denied"]
+    assert after["requests"] > before["requests"]
+    assert (
+        go_stage.run(
+            sandbox, "find / -xdev -path '*cache/download*' -name '*.zip' | grep -E 'humanize|numbers|carrier'"
+        )[0]
+        == 1
+    )
+
+
+def test_the_checksum_of_the_tasks_own_module_is_refused_too(go_stage: GoStage, sandbox: str) -> None:
+    ask = 'import os, sys, urllib.request; urllib.request.urlopen(os.environ["GOPROXY"] + sys.argv[1])'
+    path = f"/sumdb/sum.example.org/lookup/{TASK}@v1.0.1"
+    code, said = go_stage.run(sandbox, f"python3 -c '{ask}' {path}")
+    assert (code != 0, "403" in said) == (True, True), said
+
+
+RULES = {
+    "owned": WAYS["its path"],
+    "fork-name": WAYS["a fork of the name"],
+    "declared": WAYS["a renamed fork"],
+    "origin": WAYS["a vanity path"],
+    "carries": WAYS["the zip of another"],
+}
+
+
+def test_what_was_served_and_refused_is_counted_and_logged_over_all_replicas(go_stage: GoStage) -> None:
+    go_stage.sandbox("counted")
+    served = f"{WORK} && until go get example.com/lib@v1.1.0 {TOML}; do sleep 0.2; done"
+    code, said = go_stage.run("counted", " && ".join([served, *(f"! {command}" for command in RULES.values())]))
+    assert code == 0, said
+    used = egress(go_stage, "counted")
+    log = go_stage.cluster.kubectl(
+        "logs", "-n", SYSTEM, "-l", "app.kubernetes.io/component=goproxy", "--tail=-1"
+    ).stdout
+    lines = [json.loads(line) for line in log.splitlines() if line.startswith("{")]
+    ours = [line for line in lines if line["run"] == f"{RUNS}/counted"]
+    assert len(ours) == used["requests"]
+    assert sum(line["decision"] == "denied" for line in ours) == used["denied"] >= len(RULES)
+    assert set(RULES) <= {line["rule"] for line in ours}
+    assert sum(line["bytes"] for line in ours if line["status"] == 200) == used["bytes"]
+    modules = {line["module"] for line in ours if line["status"] == 200} - {""}
+    assert {"example.com/lib", "github.com/BurntSushi/toml"} <= modules
+    assert len(modules) == used["modules"]
+    replicas(go_stage)
+
+
+@pytest.fixture(scope="module")
+def outside(cluster: TestCluster) -> Iterator[Outside]:
+    with listening(cluster) as outside:
+        yield outside
+
+
+@pytest.fixture(scope="module")
+def elsewhere(go_stage: GoStage, outside: Outside) -> dict[str, str]:
+    """Everything near that a sandbox must not reach; each answers a pod under no policy."""
+    root = {"securityContext": {"runAsUser": 0}, "command": ["python3", "-c", SERVER]}
+    bystander = go_stage.pod("bystander", namespace=SYSTEM, image=go_stage.image, **root)
+    host, port = outside.address
+    api = go_stage.read("service", "kubernetes", "default")["spec"]["clusterIP"]
+    targets = {
+        "another pod on the gateway's port": f"tcp:{bystander}:8080",
+        "a name service": f"udp:{bystander}:53",
+        "a name service by TCP": f"tcp:{bystander}:53",
+        "the machine": f"tcp:{host}:{port}",
+        "the API server": f"tcp:{api}:443",
+    }
+    go_stage.pod("control", namespace="default")
+    try:
+        reached = go_stage.reached("control", list(targets.values()), namespace="default")
+        assert all(reached.values()), reached
+    finally:
+        go_stage.cluster.kubectl("delete", "pod", "control", "-n", "default", "--wait=false")
+    return targets
+
+
+def replicas(stage: GoStage) -> list[str]:
+    found = stage.cluster.kubectl(
+        "get",
+        "pods",
+        "-n",
+        SYSTEM,
+        "-l",
+        "app.kubernetes.io/component=goproxy",
+        "-o",
+        "jsonpath={.items[*].status.podIP}",
+    ).stdout.split()
+    assert len(found) == 2
+    return found
+
+
+def test_a_sandbox_reaches_the_gateways_port_and_nothing_else(
+    go_stage: GoStage, sandbox: str, elsewhere: dict[str, str]
+) -> None:
+    service = go_stage.gateway.removeprefix("http://")
+    doors = [f"tcp:{service}", *(f"tcp:{address}:8080" for address in replicas(go_stage))]
+    health = [f"tcp:{address}:8081" for address in replicas(go_stage)]
+    assert go_stage.reached("operator", health, namespace=SYSTEM) == dict.fromkeys(health, True)
+    expected = dict.fromkeys(doors, True) | dict.fromkeys([*health, *elsewhere.values()], False)
+    assert go_stage.reached(sandbox, list(expected)) == expected
+
+
+def test_an_offline_pod_reaches_nothing_with_the_best_of_tokens(go_stage: GoStage, elsewhere: dict[str, str]) -> None:
+    go_stage.sandbox("offline", network="offline")
+    service = go_stage.gateway.removeprefix("http://")
+    targets = [f"tcp:{service}", *(f"tcp:{address}:8080" for address in replicas(go_stage)), *elsewhere.values()]
+    assert go_stage.reached("offline", targets) == dict.fromkeys(targets, False)
+
+
+def test_a_stranger_in_the_cluster_does_not_reach_the_gateway(go_stage: GoStage) -> None:
+    go_stage.pod("stranger", namespace=SYSTEM, image=go_stage.image)
+    targets = [f"tcp:{address}:{port}" for address in replicas(go_stage) for port in (8080, 8081)]
+    assert go_stage.reached("stranger", targets, namespace=SYSTEM) == dict.fromkeys(targets, False)
+
+
+def test_a_token_opens_nothing_from_another_pod(go_stage: GoStage, sandbox: str) -> None:
+    go_stage.sandbox("other")
+    code, proxy = go_stage.run(sandbox, "echo $GOPROXY")
+    assert code == 0
+    code, said = go_stage.run("other", "until go list -m -versions example.com/lib; do sleep 0.2; done")
+    assert code == 0, said
+    code, said = go_stage.run("other", f"GOPROXY={proxy.strip()} go list -m -versions example.com/lib")
+    assert (code != 0, "403 Forbidden" in said) == (True, True), said
+
+
+def test_an_episode_that_is_over_has_no_route(go_stage: GoStage) -> None:
+    go_stage.sandbox("ending")
+    until = "until {}; do sleep 0.2; done"
+    code, said = go_stage.run("ending", until.format("go list -m -versions example.com/lib"))
+    assert code == 0, said
+    go_stage.say("ending", phase="Finished")
+    code, said = go_stage.run(
+        "ending", until.format("go list -m -versions example.com/lib 2>&1 | grep '403 Forbidden'")
+    )
+    assert code == 0, said
