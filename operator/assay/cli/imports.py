@@ -207,7 +207,7 @@ def summary_of(importer: Importer) -> str:
     ]
     if counts.broken:
         lines.append(f"{counts.broken} files could not be read to their end")
-    lines += [f"{first!r} and {second!r} differ in case alone" for first, second in seen.case_only[:10]]
+    lines += [f"{id_!r} and the id in {place} differ in case alone" for id_, place in seen.case_only[:10]]
     if seen.shared_commits:
         lines.append(f"{seen.shared_commits} rows share repository and commit with another one")
     lines += [f"{count} x {note}" for note, count in counts.notes.most_common(10)]

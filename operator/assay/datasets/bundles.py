@@ -21,8 +21,9 @@ from assay.domain.datasets.digests import digest_of
 
 FORMAT = 1
 INDEX = "bundle.json"
-GROUP_BYTES = 1024 * 1024
+GROUP_BYTES = 2 * 1024 * 1024
 FILE_BYTES = 256 * 1024 * 1024
+KEY_BYTES = 16
 SCHEMA = pa.schema([("digest", pa.string()), ("id", pa.string()), ("repo", pa.string()), ("document", pa.binary())])
 
 
@@ -50,7 +51,7 @@ class BundleWriter:
         self._writer: Any = None
         self._waiting: list[Document] = []
         self._waiting_bytes = self._file_bytes = 0
-        self._written: set[str] = set()
+        self._written: set[bytes] = set()
         folder.mkdir(parents=True, exist_ok=True)
         (folder / INDEX).unlink(missing_ok=True)
         for old in folder.glob("tasks-*.parquet"):
@@ -67,9 +68,10 @@ class BundleWriter:
 
     def add(self, document: Document) -> None:
         """Add a document; one of the same bytes is there already and is not written again."""
-        if document.digest in self._written:
+        key = bytes.fromhex(document.digest)[:KEY_BYTES]
+        if key in self._written:
             return
-        self._written.add(document.digest)
+        self._written.add(key)
         self._waiting.append(document)
         self._waiting_bytes += len(document.content)
         if self._waiting_bytes >= GROUP_BYTES:

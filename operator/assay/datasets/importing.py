@@ -143,7 +143,7 @@ class Importer:
             return None
         document = document_of(task.task)
         digest = digest_of(document)
-        twice = self.seen.note(task, digest, f"{file.name}:{row.number}")
+        twice = self.seen.note(task, digest, file.name, row.number)
         if twice:
             return twice
         return Imported(

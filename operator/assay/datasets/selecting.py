@@ -6,8 +6,6 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import cel
-
 COLUMN = re.compile(r"\brow\.([A-Za-z_][A-Za-z0-9_]*)|\brow\[[\"']([^\"']+)[\"']\]")
 
 
@@ -20,8 +18,13 @@ class Expression:
 
     def __init__(self, parts: Sequence[str]) -> None:
         self.text = " && ".join(f"({part})" for part in parts)
+        self._program = None
+        if not parts:
+            return
+        import cel  # noqa: PLC0415 - twelve megabytes that only an expression needs
+
         try:
-            self._program = cel.compile(self.text) if parts else None
+            self._program = cel.compile(self.text)
         except ValueError as error:
             raise ExpressionError(str(error)) from error
 

@@ -1,39 +1,53 @@
-"""What an import has seen already: ids twice, ids that differ in case alone, rows at one commit of one repository."""
+"""What an import has seen already: ids twice, ids that differ in case alone, rows at one commit of one repository.
+
+Kept as short hashes: some hundred bytes a row, whatever its id.
+"""
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from dataclasses import dataclass, field
 
 from assay.domain.datasets.rows import RowTask
 from assay.domain.task import Refusal
 
+KEY_BYTES = 12
+"""Bytes of a hash that tell rows apart: two of a million ids agree once in 10^17 imports."""
+
 
 @dataclass(slots=True)
 class Seen:
-    """The rows so far, by id, by id without case, and by repository and commit."""
+    """The rows so far: hash of an id -> where it was, and hash of its document; ``folded``: ids without case."""
 
-    ids: dict[str, tuple[str, str]] = field(default_factory=dict)
-    folded: dict[str, str] = field(default_factory=dict)
-    commits: Counter[tuple[str, str]] = field(default_factory=Counter)
+    ids: dict[bytes, tuple[str, int, bytes]] = field(default_factory=dict)
+    folded: dict[bytes, bytes] = field(default_factory=dict)
+    commits: Counter[bytes] = field(default_factory=Counter)
     case_only: list[tuple[str, str]] = field(default_factory=list)
 
-    def note(self, row: RowTask, digest: str, place: str) -> Refusal | None:
-        """Note a row at a place such as ``rows.parquet:12``; a refusal when its id was there before."""
+    def note(self, row: RowTask, digest: str, file: str, number: int) -> Refusal | None:
+        """Note a row of a file; a refusal when its id was there before."""
         id_ = row.task.id
-        if id_ in self.ids:
-            before, other = self.ids[id_]
-            same = "the same task" if other == digest else "another task"
-            return Refusal(field="instance_id", why=f"{id_[:200]!r} is {same} in {before} already")
-        self.ids[id_] = (place, digest)
-        twin = self.folded.setdefault(id_.casefold(), id_)
-        if twin != id_:
-            self.case_only.append((twin, id_))
+        key, document = _key(id_), bytes.fromhex(digest)[:KEY_BYTES]
+        if key in self.ids:
+            there, line, other = self.ids[key]
+            same = "the same task" if other == document else "another task"
+            return Refusal(field="instance_id", why=f"{id_[:200]!r} is {same} in {there}:{line} already")
+        self.ids[key] = (file, number, document)
+        folded = id_.casefold()
+        twin = self.folded.setdefault(key if folded == id_ else _key(folded), key)
+        if twin is not key:
+            there, line, _ = self.ids[twin]
+            self.case_only.append((id_, f"{there}:{line}"))
         if row.task.base_commit:
-            self.commits[row.task.repo.lower(), row.task.base_commit] += 1
+            self.commits[_key(f"{row.task.repo.lower()}\0{row.task.base_commit}")] += 1
         return None
 
     @property
     def shared_commits(self) -> int:
         """How many rows share repository and commit with another one."""
         return sum(count for count in self.commits.values() if count > 1)
+
+
+def _key(text: str) -> bytes:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:KEY_BYTES]
