@@ -1,0 +1,112 @@
+"""Whole episodes on a real node: sandbox, gateway, agent pods by ``kubectl apply`` alone, grading in a fresh pod."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from chart.installing import Release, installed
+from conftest import ROOT, TestCluster
+
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(1500)]
+
+AGENT = (ROOT / "examples" / "agents" / "replay.py").read_text()
+
+
+@pytest.fixture(scope="module")
+def release(cluster: TestCluster) -> Iterator[Release]:
+    with installed(cluster, "episodes", "gateway.replicas=2") as release:
+        yield release
+
+
+@pytest.fixture(scope="module")
+def task(release: Release, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """A task that the release has found valid."""
+    manifest = release.apply_example(tmp_path_factory.mktemp("manifests"), "valid")
+    found = release.wait(f"tv/{manifest['metadata']['name']}")
+    assert found["status"]["verdict"] == "Valid"
+    return manifest
+
+
+def episode(release: Release, name: str, task: dict[str, Any], **spec: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "assay.dev/v1alpha1",
+        "kind": "AgentEpisode",
+        "metadata": {"name": name},
+        "spec": {"validation": task["metadata"]["name"], **spec},
+    }
+
+
+def agent(release: Release, patch: str = "") -> dict[str, Any]:
+    return {
+        "image": release.image,
+        "command": ["python3", "-I", "-c", AGENT],
+        "env": [{"name": "REPLAY_PATCH", "value": patch}],
+    }
+
+
+def ended(release: Release, name: str) -> dict[str, Any]:
+    status: dict[str, Any] = release.wait(f"ae/{name}", 420)["status"]
+    return status
+
+
+def test_an_agents_pod_earns_its_reward_by_kubectl_apply_alone(release: Release, task: dict[str, Any]) -> None:
+    release.apply(episode(release, "replayed", task, agent=agent(release, task["spec"]["task"]["patch"])))
+    status = ended(release, "replayed")
+    told = release.log("deploy/assay-gateway") + json.dumps(status, indent=1)
+    assert (status["phase"], status.get("reward"), status.get("resolved")) == ("Finished", 1.0, True), told
+    (submission,) = status["submissions"]
+    assert submission["outcome"] == "Graded"
+    assert submission["failToPass"]["passed"] == submission["failToPass"]["total"] > 0
+    assert submission["run"]["isolation"]["leaks"] == 0
+    assert status["toolCalls"]["count"] >= 2
+    for hidden in task["spec"]["task"]["tests"].get("failToPass", ["test_"]):
+        assert hidden not in json.dumps(status)
+
+
+def test_an_agent_that_does_nothing_earns_nothing(release: Release, task: dict[str, Any]) -> None:
+    release.apply(episode(release, "idle", task, agent=agent(release)))
+    status = ended(release, "idle")
+    assert (status["phase"], status["reward"], status["reason"]) == ("Finished", 0.0, "NothingSubmitted")
+    assert status["agent"]["exitCode"] == 0
+
+
+def test_gold_empty_and_wrong_predictions_get_what_they_deserve(release: Release, task: dict[str, Any]) -> None:
+    wrong = "diff --git a/unrelated.txt b/unrelated.txt\nnew file mode 100644\n--- /dev/null\n+++ b/unrelated.txt\n@@ -0,0 +1 @@\n+x\n"
+    predictions = {"gold": (task["spec"]["task"]["patch"], 1.0), "empty": ("", 0.0), "wrong": (wrong, 0.0)}
+    for name, (patch, _) in predictions.items():
+        release.apply(episode(release, name, task, submission={"patch": patch}))
+    for name, (_, reward) in predictions.items():
+        status = ended(release, name)
+        assert (status["phase"], status["reward"]) == ("Finished", reward), status
+
+
+def test_a_cancelled_episode_leaves_no_pod(release: Release, task: dict[str, Any]) -> None:
+    release.apply(episode(release, "cancelled", task))
+    release.program(
+        "kubectl", "wait", "--for=condition=SandboxReady", "ae/cancelled", "-n", release.runs, "--timeout=240s"
+    )
+    release.cluster.kubectl(
+        "patch", "ae", "cancelled", "-n", release.runs, "--type=merge", "-p", '{"spec": {"cancel": true}}'
+    )
+    assert ended(release, "cancelled")["phase"] == "Cancelled"
+    uid = release.cluster.kubectl("get", "ae", "cancelled", "-n", release.runs, "-o", "jsonpath={.metadata.uid}").stdout
+    release.program(
+        "kubectl", "wait", "--for=delete", "pod", "-l", f"assay.dev/object={uid}", "-n", release.runs, "--timeout=60s"
+    )
+
+
+def test_a_sandboxs_tree_is_graded_when_submit_is_raised_by_hand(release: Release, task: dict[str, Any]) -> None:
+    release.apply(episode(release, "by-hand", task))
+    release.program(
+        "kubectl", "wait", "--for=condition=SandboxReady", "ae/by-hand", "-n", release.runs, "--timeout=240s"
+    )
+    release.cluster.kubectl(
+        "patch", "ae", "by-hand", "-n", release.runs, "--type=merge", "-p", '{"spec": {"submit": 1}}'
+    )
+    status = ended(release, "by-hand")
+    assert (status["phase"], status["reward"]) == ("Finished", 0.0)
+    assert status["submissions"][0]["reason"] == "NothingSubmitted"
