@@ -353,6 +353,7 @@ class SandboxDriver:
             entry = api.SubmissionStatus(
                 number=number, time=rfc3339(now), outcome=api.SubmissionOutcome.PENDING, diff=artifact_status(diff)
             )
+        seen = replace(seen, use=await self._look(episode, seen))
         return self._idle(episode, seen, again=AT_ONCE, submissions=(*episode.status.submissions, entry))
 
     async def _to_grade(self, episode: Episode, number: int) -> ToGrade:
