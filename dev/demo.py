@@ -1,7 +1,7 @@
-"""``make demo``: a cluster, the chart, every example by one ``kubectl apply``, and the table of verdicts.
+"""``make demo``: a cluster, the chart, every example by one ``kubectl apply``, verdicts, predictions, agents, the report.
 
 Nothing here knows what a verdict should be but by the manifests' own annotation; the process ends with 1 when a verdict
-is another one.  The cluster ends with this process.
+or a reward is another one.  The cluster ends with this process.
 """
 
 import json
@@ -12,10 +12,12 @@ import tempfile
 import time
 from pathlib import Path
 
-from demo_report import AS_EXPECTED, report, step_rows, verdict_row
+from demo_episodes import HEAD, play, reward_rows
+from demo_report import AS_EXPECTED, report, step_rows, table, verdict_row
 
 ROOT = Path(__file__).parents[1]
 CLUSTER = (sys.executable, str(ROOT / "dev" / "cluster" / "cluster.py"))
+ASSAY = (sys.executable, "-m", "assay")
 NAME = "demo"
 NAMESPACE = "assay-runs"
 LIMIT_SECONDS = 1500
@@ -54,17 +56,19 @@ def environment() -> dict[str, str]:
     said = run(*CLUSTER, "env", "--name", NAME)
     pairs = dict(line.removeprefix("export ").split("=", 1) for line in said.splitlines() if "=" in line)
     path = f"{run(*CLUSTER, 'bin').strip()}:{os.environ['PATH']}"
-    return os.environ | {key: value.strip("'") for key, value in pairs.items()} | {"PATH": path}
+    own = {"PATH": path, "PYTHONPATH": str(ROOT / "operator")}
+    return os.environ | {key: value.strip("'") for key, value in pairs.items()} | own
 
 
-def install(env: dict[str, str], *, fraction: float = 0.4) -> None:
-    """Build, push and install Assay by its chart, and wait until it is ready."""
+def install(env: dict[str, str], *, fraction: float = 0.4) -> str:
+    """Build, push and install Assay by its chart, wait until it is ready, and return its image."""
     archive = run(sys.executable, "dev/image/build.py").strip().splitlines()[-1]
     say(f"image: {archive}")
     reference = run(*CLUSTER, "load", "--name", NAME, archive, "assay:demo").strip().splitlines()[-1]
     values = ("--set", f"image.reference={reference}", "--set-json", f"operator.cpuRequestFraction={fraction}")
     helm = ("helm", "upgrade", "--install", "assay", "charts/assay", "-n", "assay-system", "--create-namespace")
     run(*helm, *values, "--wait", "--timeout", "180s", env=env, quiet=True)
+    return reference
 
 
 def objects(env: dict[str, str]) -> list[dict[str, object]]:
@@ -90,7 +94,7 @@ def wait(env: dict[str, str]) -> list[dict[str, object]]:
 
 
 def main() -> int:
-    """Run the demo; 0 when every verdict is the expected one."""
+    """Run the demo; 0 when every verdict is the expected one and every reward the deserved one."""
     run(*CLUSTER, "up", "--name", NAME, "--with-parent", str(os.getpid()))
     try:
         env = environment()
@@ -98,7 +102,7 @@ def main() -> int:
         run(sys.executable, "examples/build.py", "images", env=env)
         run(sys.executable, "examples/build.py", "push", "--registry", env["ASSAY_REGISTRY"], env=env)
         step("images of the examples", "the examples' images are pushed")
-        install(env)
+        image = install(env)
         step("image and installation of Assay", "Assay runs in the cluster")
         with tempfile.TemporaryDirectory() as folder:
             manifests = (
@@ -118,9 +122,27 @@ def main() -> int:
         print(report(found, step_rows(STEPS, STARTED)), flush=True)
         wrong = [item for item in found if verdict_row(item)[-1] != AS_EXPECTED]
         say(f"{len(found) - len(wrong)} of {len(found)} verdicts are as expected")
-        return 1 if wrong else 0
+        undeserved = second_half(env, image, found)
+        page = ROOT / "report.html"
+        run(*ASSAY, "report", "--title", "Quality report: make demo", "--out", str(page), env=env)
+        step("quality report", f"the quality report: {page}")
+        return 1 if wrong or undeserved else 0
     finally:
         run(*CLUSTER, "down", "--name", NAME)
+
+
+def second_half(env: dict[str, str], image: str, found: list[dict[str, object]]) -> int:
+    """Predictions and agents for the valid tasks; the number of rewards that are not the deserved ones."""
+    valid = [item for item in found if item.get("status", {}).get("verdict") == "Valid"]  # type: ignore[attr-defined]
+    script = (ROOT / "examples" / "agents" / "replay.py").read_text()
+    with tempfile.TemporaryDirectory() as folder:
+        episodes = play(run, ASSAY, env, Path(folder), valid, image, script, NAMESPACE)
+    step("predictions and agents", f"{len(episodes)} episodes are over")
+    rows = reward_rows(episodes)
+    print(table(HEAD, rows), flush=True)
+    undeserved = [row for row in rows if row[-1] != "as deserved"]
+    say(f"{len(rows) - len(undeserved)} of {len(rows)} rewards are as deserved")
+    return len(undeserved)
 
 
 STARTED = time.monotonic()
