@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import random
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +17,12 @@ from pyarrow import parquet
 from typer.testing import CliRunner
 
 from assay.api import v1alpha1 as api
+from assay.cli import imports, push
 from assay.cli.main import app
 from assay.datasets.bundles import read_bundle, read_index
 from assay.domain.datasets.digests import task_of_document
 from assay.domain.datasets.manifests import label_value, object_name
+from assay.store.artifacts import Store
 from datasets_made import MADE, reference, swe_bench_live_row, swe_bench_row, swe_rebench_v2_row
 
 
@@ -238,3 +242,34 @@ def test_runs_profile_and_namespace_are_those_asked_for() -> None:
     (manifest,) = manifests_in(run("import", jsonl("rows.jsonl", [live(1)]), *options).stdout)
     assert manifest["metadata"]["namespace"] == "mine"
     assert (manifest["spec"]["profile"], manifest["spec"]["runs"]["unpatched"]) == ("strict", 1)
+
+
+def example_of(command: Any) -> list[str]:
+    """The words of the example in a command's help, without ``assay``."""
+    (line,) = [line for line in command.__doc__.splitlines() if line.strip().startswith("Example: assay ")]
+    return shlex.split(line.partition("Example: assay ")[2])
+
+
+def test_the_examples_in_the_help_of_import_and_push_work(tmp_path: Path) -> None:
+    rows = [dict(row.values) for row in MADE["swe-rebench-v2"].rows[:22:2]]
+    for row in rows:
+        row["install_config"] = json.dumps(row["install_config"])
+        row["meta"] = row["meta"] if isinstance(row["meta"], str) else json.dumps(row["meta"])
+    parquet.write_table(pa.Table.from_pylist(rows), "tasks.parquet")
+    done = run(*example_of(imports.import_rows))
+    assert done.exit_code == 0, done.stderr
+    store = f"file://{tmp_path}/store"
+    words = [store if word.startswith("file://") else word for word in example_of(push.push)]
+    count = read_index(Path("tasks/bundle"))["tasks"]
+    assert count > 0
+    for said in (f"{count} tasks, {count} of them sent", f"{count} there already"):
+        done = run(*words)
+        assert (done.exit_code, said in done.stderr) == (0, True), done.stderr
+    for document in read_bundle(Path("tasks/bundle")):
+        assert Store(store).get(document.digest) == document.content
+
+
+def test_a_patch_with_a_replacement_character_of_its_own_goes_in_as_base64() -> None:
+    patch = reference(1).replace("return", "\ufffd return", 1)
+    (manifest,) = manifests_in(run("import", jsonl("rows.jsonl", [live(1, patch=patch)])).stdout)
+    assert base64.b64decode(manifest["spec"]["task"]["patchBase64"]) == patch.encode()
