@@ -56,6 +56,7 @@ maxSandboxes: {{ .Values.operator.maxSandboxes | toJson }}
 cpuRequestFraction: {{ .Values.operator.cpuRequestFraction | toJson }}
 resyncSeconds: {{ .Values.operator.resyncSeconds | toJson }}
 logLevel: {{ .Values.operator.logLevel | toJson }}
+goSumdb: {{ .Values.goproxy.sumdb | toJson }}
 store: {{ .Values.store.uri | quote }}
 isolation: {{ .Values.operator.isolation | toJson }}
 {{- end }}

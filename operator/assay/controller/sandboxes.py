@@ -398,7 +398,7 @@ class SandboxDriver:
         except ApiError as error:
             log.warning("%s: the module gateway's counts cannot be read: %s", episode.owner.name, error)
             return None
-        return egress_of(usage[run])
+        return egress_of(usage[run], before=episode.status.egress)
 
     def _hands(self, episode: Episode, seen: Seen) -> Hands:
         return Hands(self._http(), seen.endpoint, sandbox_key(self._settings.master, episode.owner.uid))
