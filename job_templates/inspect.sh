@@ -8,7 +8,7 @@
 
 inspect_in=${ASSAY_INSPECT:-/assay/in/inspect}
 inspect_root=${ASSAY_INSPECT_ROOT:-/}
-inspect_most=2000
+inspect_most=20000
 LC_ALL=C
 export LC_ALL
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import yaml
 
+from assay.api.v1alpha1 import Check
 from assay.domain.manifests import Owner, RunSettings, inputs_of, pod_of
 from assay.domain.task import Limits, Task
 from builders import make_run, make_task
@@ -15,6 +16,7 @@ TEMPLATE: dict[str, Any] = yaml.safe_load(
     (Path(__file__).parents[1] / "job_templates" / "run.yaml").read_text(encoding="utf-8")
 )
 SCRIPT = b"#!/bin/sh\nexit 0\n"
+INSPECTOR = b"echo done\n"
 OWNER = Owner(
     namespace="assay-runs", name="lantern-7", uid="6f2d9a52-0b8e-4e0f-9f5c-1f1e2d3c4b5a", epoch="0123456789ab"
 )
@@ -36,6 +38,15 @@ LARGE = make_task(
 )
 
 
+SOLUTION = b"""diff --git a/m.go b/m.go
+--- a/m.go
++++ b/m.go
+@@ -1 +1,2 @@
+ package m
++func Solution() int { return 1234567890 }
+"""
+
+
 def pod(run: str, task: Task, *, attempt: int = 1, image: str = "", settings: RunSettings = SETTINGS) -> dict[str, Any]:
     """Return one pod of the task."""
     return pod_of(
@@ -44,7 +55,7 @@ def pod(run: str, task: Task, *, attempt: int = 1, image: str = "", settings: Ru
         owner=OWNER,
         task=task,
         limits=LIMITS,
-        files=inputs_of(task, OWNER, SCRIPT).files,
+        files=inputs_of(task, OWNER, SCRIPT, INSPECTOR).files,
         image=image or task.image,
         template=TEMPLATE,
         settings=settings,
@@ -53,7 +64,7 @@ def pod(run: str, task: Task, *, attempt: int = 1, image: str = "", settings: Ru
 
 def golden_manifests() -> dict[str, list[dict[str, Any]]]:
     """Return manifests by the name of their golden file."""
-    small = make_task()
+    small, checked = make_task(), make_task(checks=frozenset(Check), patch=SOLUTION)
     return {
         "pod-pristine.yaml": [pod("pristine-1", small)],
         "pod-unpatched.yaml": [pod("unpatched-1", small, image="registry.test/acorn/lantern:1")],
@@ -63,5 +74,8 @@ def golden_manifests() -> dict[str, list[dict[str, Any]]]:
             pod("patched-1", make_task(patch=b"", test_patch=b"\n", base_commit="", workdir=""))
         ],
         "pod-large.yaml": [pod("patched-1", LARGE)],
+        "pod-inspect.yaml": [pod("inspect-1", checked)],
+        "pod-patched-go-offline.yaml": [pod("patched-1", checked)],
+        "secrets-inspect.yaml": list(inputs_of(checked, OWNER, SCRIPT, INSPECTOR).secrets),
         "secrets.yaml": list(inputs_of(small, OWNER, SCRIPT).secrets),
     }

@@ -17,6 +17,7 @@ from assay_examples.commands import output_of
 from assay_examples.layers import Layer, Say, base_layer, go_layer, package_layer, run_in
 from assay_examples.oci import Layout
 from assay_examples.patches import commit_base, split_patches
+from assay_examples.plants import plant
 from assay_examples.recipes import Recipe, Upstream
 from assay_examples.sandbox import IMAGE_ENVIRONMENT
 
@@ -58,13 +59,15 @@ class Workshop:
     def example_of(self, recipe: Recipe) -> Example:
         """Build, or find, everything that the recipe names."""
         folder = self._task(recipe)
-        patches = folder if recipe.upstream else recipe.folder
+        source = folder if recipe.upstream else recipe.folder
+        patches = [(source / f"{name}.patch").read_bytes() for name in ("test", "reference")]
+        planted = [self._plant(recipe, folder, patches)] if recipe.planted else []
         return Example(
             recipe=recipe,
-            image=None if recipe.image_missing else self._image(recipe, folder),
+            image=None if recipe.image_missing else self._image(recipe, [folder / "tree", *planted]),
             base_commit=json.loads((folder / "task.json").read_text())["baseCommit"],
-            test_patch=(patches / "test.patch").read_bytes(),
-            reference_patch=(patches / "reference.patch").read_bytes(),
+            test_patch=patches[0],
+            reference_patch=patches[1],
         )
 
     def _shared_layers(self, recipe: Recipe) -> list[Layer]:
@@ -87,7 +90,7 @@ class Workshop:
                     _commit(scratch)
             return target
         releases = (recipe.upstream.package, recipe.upstream.before, recipe.upstream.after)
-        target = self.cache / "tasks" / f"{recipe.name}-{content_key(_RECIPE, names, recipe.language, releases)}"
+        target = self.cache / "tasks" / f"{recipe.built_as}-{content_key(_RECIPE, names, recipe.language, releases)}"
         if not target.exists():
             self.say(f"building {recipe.name}")
             with fresh_directory(target) as scratch:
@@ -115,9 +118,18 @@ class Workshop:
         if recipe.language == "go":
             _warm(scratch / "tree", layers)
 
-    def _image(self, recipe: Recipe, folder: Path) -> Image:
-        name = recipe.name if recipe.upstream else OWN_IMAGE
-        trees = [*(layer.tree for layer in self._shared_layers(recipe)), folder / "tree"]
+    def _plant(self, recipe: Recipe, folder: Path, patches: Sequence[bytes]) -> Path:
+        """The tree of a layer that holds the task's solution where the recipe plants it."""
+        assert recipe.planted is not None
+        target = self.cache / "plants" / f"{recipe.name}-{content_key(_RECIPE, folder.name, recipe.planted, patches)}"
+        if not target.exists():
+            with fresh_directory(target) as scratch:
+                plant(recipe.planted, _testbed(folder), patches, upstream=recipe.upstream, into=scratch / "tree")
+        return target / "tree"
+
+    def _image(self, recipe: Recipe, own: Sequence[Path]) -> Image:
+        name = recipe.name if recipe.upstream or recipe.planted else OWN_IMAGE
+        trees = [*(layer.tree for layer in self._shared_layers(recipe)), *own]
         blobs = [self.layout.pack(tree) for tree in trees]
         digest = self.layout.add_image(name, blobs, env=IMAGE_ENVIRONMENT, workdir=WORKDIR)
         return Image(name=name, tag=digest.partition(":")[2][:12], digest=digest, layers=tuple(trees))

@@ -62,6 +62,7 @@ def manifest_of(example: Example, *, registry: str) -> dict[str, Any]:
             },
             "timeouts": {"setup": f"{recipe.limits.setup}s", "test": f"{recipe.limits.test}s"},
             "resources": {"memory": recipe.limits.memory},
+            **({"checks": list(recipe.checks)} if recipe.checks else {}),
         },
     }
 

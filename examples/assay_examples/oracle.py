@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from assay_examples.recipes import Recipe
+from assay_examples.recipes import Plant, Recipe
 
 PASS, FAIL, SKIP, ABSENT = "pass", "fail", "skip", "absent"
 GROUPS = {"PASSED": PASS, "FAILED": FAIL, "ERROR": FAIL, "SKIPPED": SKIP}
@@ -20,6 +20,14 @@ WANTS_NETWORK = re.compile(
 
 
 PYTEST_LINE = re.compile(r"^(PASSED|FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)
+
+
+DROPPED_BY = {
+    Plant.TAG: ("FutureHistory", "FutureHistory"),
+    Plant.RELEASE: ("FutureHistory", "FutureHistory"),
+    Plant.MODULE_CACHE: ("ModuleCache", "ModuleCacheHoldsTask"),
+}
+"""The check that finds what is planted in an image, and the reason that it gives; direct execution only runs tests."""
 
 
 class End(StrEnum):
@@ -158,7 +166,15 @@ def _reason(recipe: Recipe, runs: Sequence[DirectRun], found: _Found) -> str | N
         return "TargetTestsFailPatched"
     if found.flaky & set(targets):
         return "TargetTestsFlaky"
-    return "PassToPassRegression" if _regressions(recipe, stable) else None
+    if _regressions(recipe, stable):
+        return "PassToPassRegression"
+    return _reason_of_plant(recipe)
+
+
+def _reason_of_plant(recipe: Recipe) -> str | None:
+    """The reason against a task whose image holds its solution where a check of the recipe looks."""
+    check, reason = DROPPED_BY[recipe.planted] if recipe.planted else ("", None)
+    return reason if check in recipe.checks else None
 
 
 def _regressions(recipe: Recipe, stable: Stable) -> set[str]:

@@ -5,7 +5,7 @@ stay as they are whatever the tree's own `.gitattributes` says.
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
@@ -64,6 +64,28 @@ def prove_patches(repository: Path, tree: str, patches: list[bytes], *, expected
     actual = _git(repository, "write-tree", env=index).decode().strip()
     if actual != expected:
         raise ValueError(f"the patches give tree {actual}, not {expected}")
+
+
+def tag_solution(repository: Path, patches: Sequence[bytes], tag: str) -> None:
+    """Add a commit on top of HEAD that has the patches, and a tag that leads to it; HEAD, index and files stay."""
+    tree = _git(repository, "write-tree", env=_solved_index(repository, patches)).decode().strip()
+    commit = _git(repository, "commit-tree", tree, "-p", "HEAD", "-m", "Release").decode().strip()
+    _git(repository, "tag", "--annotate", "--message", tag, tag, commit)
+
+
+def write_solution(repository: Path, patches: Sequence[bytes], into: Path) -> None:
+    """Write the files of HEAD with the patches applied into a folder."""
+    index = _solved_index(repository, patches)
+    _git(repository, "checkout-index", "--all", f"--prefix={into.resolve()}/", env=index)
+
+
+def _solved_index(repository: Path, patches: Sequence[bytes]) -> dict[str, str]:
+    """The environment that makes git use an index of HEAD with the patches applied."""
+    index = {"GIT_INDEX_FILE": str(repository.resolve() / ".git" / "solved")}
+    _git(repository, "read-tree", "HEAD", env=index)
+    for patch in filter(None, patches):
+        _git(repository, "apply", "--cached", "--whitespace=nowarn", env=index, stdin=patch)
+    return index
 
 
 def _middle_tree(repository: Path, old: str, new: str, *, is_test: Callable[[str], bool]) -> str:

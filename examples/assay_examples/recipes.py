@@ -8,6 +8,7 @@ Everything that decides an example's image, manifest or expectation is in its `R
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,14 @@ class Upstream:
     package: str
     before: Release
     after: Release
+
+
+class Plant(StrEnum):
+    """Where an image holds the solution, for the examples that a check must drop."""
+
+    MODULE_CACHE = "module-cache"
+    RELEASE = "release"
+    TAG = "tag"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,9 +76,14 @@ class Expectation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
-    """One example. `upstream` is None for our own ones, whose patch files lie in `folder`."""
+    """One example. `upstream` is None for our own ones, whose patch files lie in `folder`.
+
+    `built_as` names the example whose base tree and patches it shares, itself for most; `checks` are extra admission
+    checks, `planted` what its image holds beside the base.
+    """
 
     name: str
+    built_as: str
     language: str
     statement: str
     upstream: Upstream | None
@@ -83,16 +97,28 @@ class Recipe:
     runs: Runs
     limits: Limits
     expected: Expectation
+    checks: tuple[str, ...] = ()
+    planted: Plant | None = None
 
 
 def load_recipes(root: Path, *, only: Sequence[str] = ()) -> tuple[Recipe, ...]:
     """All recipes under `root` (the examples folder), ours first, ordered by name; `only` selects by name."""
     files = [*sorted(root.glob("own/*/task.toml")), *sorted(root.glob("recipes/*.toml"))]
-    recipes = tuple(recipe_from(tomllib.loads(path.read_text("utf-8")), path=path) for path in files)
+    recipes = tuple(recipe_from(_data_of(path), path=path) for path in files)
     unknown = set(only) - {recipe.name for recipe in recipes}
     if unknown:
         raise RecipeError(f"no example is called {', '.join(sorted(unknown))}")
     return tuple(recipe for recipe in recipes if not only or recipe.name in only)
+
+
+def _data_of(path: Path) -> Mapping[str, Any]:
+    """What a recipe file says, on top of what the recipe says that it is `like`."""
+    data = tomllib.loads(path.read_text("utf-8"))
+    if "like" not in data:
+        return data
+    own = path.name == "task.toml"
+    like = path.parents[1] / data["like"] / path.name if own else path.with_stem(data["like"])
+    return {**tomllib.loads(like.read_text("utf-8")), **data}
 
 
 def recipe_from(data: Mapping[str, Any], *, path: Path) -> Recipe:
@@ -100,7 +126,7 @@ def recipe_from(data: Mapping[str, Any], *, path: Path) -> Recipe:
     own = path.name == "task.toml"
     name = path.parent.name if own else path.stem
     known = {"language", "package", "before", "after", "source", "packages", "statement", "commands", "parser"}
-    known |= {"fail_to_pass", "pass_to_pass", "image_missing", "runs", "limits", "expected"}
+    known |= {"fail_to_pass", "pass_to_pass", "image_missing", "runs", "limits", "expected", "like", "checks", "planted"}
     if unknown := sorted(set(data) - known):
         raise RecipeError(f"{path}: unknown field {unknown[0]}")
     try:
@@ -108,10 +134,11 @@ def recipe_from(data: Mapping[str, Any], *, path: Path) -> Recipe:
         upstream = None if own else _upstream(data)
         return Recipe(
             name=name,
+            built_as=str(data.get("like", name)),
             language=language,
             statement=str(data["statement"]) if own or "statement" in data else _statement(upstream),
             upstream=upstream,
-            folder=path.parent,
+            folder=path.parents[1] / data["like"] if own and "like" in data else path.parent,
             packages=tuple(data.get("packages", ())),
             commands=tuple(data.get("commands", (_command(language, source=str(data.get("source", "."))),))),
             parser=str(data.get("parser", PARSERS[language])),
@@ -121,8 +148,10 @@ def recipe_from(data: Mapping[str, Any], *, path: Path) -> Recipe:
             runs=Runs(**data.get("runs", {})),
             limits=Limits(**data.get("limits", {})),
             expected=Expectation(**data["expected"]),
+            checks=tuple(data.get("checks", ())),
+            planted=Plant(data["planted"]) if "planted" in data else None,
         )
-    except (KeyError, TypeError) as error:
+    except (KeyError, TypeError, ValueError) as error:
         raise RecipeError(f"{path}: {error}") from error
 
 

@@ -21,6 +21,9 @@ EXAMPLES = (
     "cachetools-5-4-0",
     "unidiff-0-7-1",
     "go-humanize-1-0-1",
+    "go-humanize-planted",
+    "planted-release",
+    "planted-tag",
 )
 
 

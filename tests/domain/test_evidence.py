@@ -276,6 +276,47 @@ def test_only_the_first_hints_are_kept_and_each_is_short() -> None:
     assert all(len(hint) < 300 for hint in hints)
 
 
+INSPECTED = b"""head\t0123
+outside\t1
+commit\t4567 2026-01-01 the fix
+gomod\tgo.mod module example.org/own
+cached\t/root/go/pkg/mod/example.org/own@v1.2.3
+done\t1
+"""
+
+
+def inspection(record: Record, **task: object):  # type: ignore[no-untyped-def]
+    made = make_task(commands=("first", "second"), **task)
+    return outcome_of(make_run("inspect-1"), 1, made, record, make_state(record.exit_code or 0), merged=False)
+
+
+def test_a_look_into_the_image_is_one_command_whose_lines_are_facts_and_no_results() -> None:
+    found = inspection(make_record(INSPECTED + LOG, b"warning: nothing\n"))
+    assert (found.kind, dict(found.results), len(found.commands)) == (OutcomeKind.FINISHED, {}, 1)
+    assert found.inspection is not None
+    assert (found.inspection.complete, found.inspection.outside) == (True, 1)
+    assert found.inspection.history == ("commit 4567 2026-01-01 the fix",)
+    assert [held.version for held in found.inspection.own_copies()] == ["v1.2.3"]
+
+
+def test_a_look_that_the_deadline_ended_is_not_complete() -> None:
+    begun = INSPECTED.replace(b"done\t1\n", b"")
+    found = inspection(make_record(begun, codes=(124,), facts={"timeout-001": "1"}))
+    assert found.kind is OutcomeKind.TEST_TIMEOUT
+    assert found.inspection is not None
+    assert not found.inspection.complete
+
+
+def test_a_look_at_an_image_that_is_not_its_commit_has_no_answer() -> None:
+    record = make_record(b"", codes=(), facts={"dirty": "1", "dirtyPath-1": "a"}, exit_code=96)
+    found = inspection(record)
+    assert (found.kind, found.inspection.complete) == (OutcomeKind.DIRTY_IMAGE, False)
+
+
+def test_lines_that_look_like_a_look_into_the_image_are_test_output_in_any_other_run() -> None:
+    assert outcome(make_record(INSPECTED)).inspection is None
+
+
 @pytest.mark.parametrize(
     ("machine", "platform"),
     [("x86_64", "linux/amd64"), ("aarch64", "linux/arm64"), ("riscv64", "linux/riscv64"), ("", "")],

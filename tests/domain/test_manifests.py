@@ -12,6 +12,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from assay.api.v1alpha1 import Check
 from assay.domain.manifests import (
     CHUNK_BYTES,
     SECRET_BYTES,
@@ -24,7 +25,7 @@ from assay.domain.manifests import (
 from assay.domain.task import Task
 from builders import make_limits, make_run, make_task
 from conftest import ROOT, Golden
-from manifests import LARGE, OWNER, SCRIPT, SETTINGS, SHARED, TEMPLATE, golden_manifests, pod
+from manifests import INSPECTOR, LARGE, OWNER, SCRIPT, SETTINGS, SHARED, TEMPLATE, golden_manifests, pod
 
 
 @pytest.mark.parametrize("name", golden_manifests())
@@ -34,7 +35,7 @@ def test_manifests_are_what_they_were_byte_for_byte(golden: Golden, name: str) -
 
 def mounted(run: str, task: Task) -> dict[str, bytes]:
     """The files that a run's pod sees, put together from the manifests alone."""
-    inputs = inputs_of(task, OWNER, SCRIPT)
+    inputs = inputs_of(task, OWNER, SCRIPT, INSPECTOR)
     data = {secret["metadata"]["name"]: secret["data"] for secret in inputs.secrets}
     volumes = pod(run, task)["spec"]["volumes"]
     sources = next(volume for volume in volumes if volume["name"] == "in")["projected"]["sources"]
@@ -63,6 +64,33 @@ def test_no_byte_of_the_reference_patch_is_in_an_unpatched_pod_by_any_other_way(
     for run in ("pristine-1", "unpatched-1"):
         assert "secret answer" not in yaml.safe_dump(pod(run, task))
         assert all(b"secret answer" not in content for content in mounted(run, task).values())
+
+
+def test_a_look_into_the_image_has_the_inspector_for_its_one_command_and_no_patch() -> None:
+    patch = b"diff --git a/s.go b/s.go\n@@ -1 +1,2 @@\n+func TheSecretAnswer() int { return 42 }\n+short\n"
+    task = make_task(patch=patch, checks=frozenset({Check.FUTURE_HISTORY}), commands=("first", "second"))
+    assert mounted("inspect-1", task) == {
+        "run.sh": SCRIPT,
+        "commands/001": INSPECTOR,
+        "inspect/lines.001": b"func TheSecretAnswer() int { return 42 }\n",
+        "inspect/endings.001": b".go\n",
+    }
+    for run in ("pristine-1", "unpatched-1", "patched-1"):
+        files = mounted(run, task)
+        assert not [path for path in files if path.startswith("inspect/")]
+        assert INSPECTOR not in files.values()
+
+
+def test_a_task_without_such_checks_carries_no_inspector() -> None:
+    task = make_task(checks=frozenset({Check.GO_OFFLINE}))
+    assert not [file for file in inputs_of(task, OWNER, SCRIPT, INSPECTOR).files if "inspect" in file.path]
+
+
+def test_the_go_command_is_shut_off_in_every_run_of_a_task_that_asks_for_it() -> None:
+    for checks, expected in ((frozenset({Check.GO_OFFLINE}), True), (frozenset({Check.MODULE_CACHE}), False)):
+        for run in ("unpatched-1", "patched-1"):
+            env = pod(run, make_task(checks=checks))["spec"]["containers"][0]["env"]
+            assert ({"name": "ASSAY_GO_OFFLINE", "value": "1"} in env) == expected
 
 
 def test_large_inputs_are_cut_into_secrets_that_the_api_server_takes() -> None:

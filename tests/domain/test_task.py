@@ -13,11 +13,12 @@ from assay.domain.task import (
     Refusal,
     Task,
     limits_of,
+    limits_with_checks,
     quantity_of,
     seconds_of,
     task_from_spec,
 )
-from builders import PATCH, TEST_PATCH, make_spec
+from builders import PATCH, TEST_PATCH, make_limits, make_spec
 
 
 def taken(**fields: object) -> Task | Refusal:
@@ -266,3 +267,11 @@ def test_any_text_gets_a_task_or_a_refusal(image: str, patch: str, encoded: str)
     )
 
     assert isinstance(task_from_spec(task), Task | Refusal)
+
+
+@pytest.mark.parametrize(("asked", "left"), [(300, 300), (400, 400), (401, 400), (3600, 400)])
+def test_go_offline_shortens_the_deadline_of_a_test_command_and_nothing_else(asked: int, left: int) -> None:
+    limits = make_limits(test=asked)
+    assert limits_with_checks(limits, [v1alpha1.Check.GO_OFFLINE]) == make_limits(test=left)
+    others = [check for check in v1alpha1.Check if check is not v1alpha1.Check.GO_OFFLINE]
+    assert limits_with_checks(limits, others) == limits

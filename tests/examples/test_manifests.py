@@ -29,6 +29,7 @@ def test_manifest_fits_the_api(recipe):
     assert spec.task is not None
     assert spec.task.image.startswith("registry.test:5000/assay-examples/")
     assert spec.runs.unpatched == recipe.runs.unpatched
+    assert spec.checks == recipe.checks
 
 
 @pytest.mark.parametrize(

@@ -4,14 +4,15 @@ from pathlib import Path
 
 import pytest
 from assay_examples.oracle import DirectRun, End, condemned_by_first, judgement_of, judgement_of_whole, whole_results
-from assay_examples.recipes import Expectation, Limits, Recipe, Runs
+from assay_examples.recipes import Expectation, Limits, Plant, Recipe, Runs
 
 WORDS = {"P": "PASSED", "F": "FAILED", "E": "ERROR", "S": "SKIPPED"}
 
 
-def recipe(f2p=(), p2p=()):
+def recipe(f2p=(), p2p=(), checks=(), planted=None):
     return Recipe(
         name="x",
+        built_as="x",
         language="python",
         statement="",
         upstream=None,
@@ -25,6 +26,8 @@ def recipe(f2p=(), p2p=()):
         runs=Runs(),
         limits=Limits(),
         expected=Expectation(verdict="Valid"),
+        checks=tuple(checks),
+        planted=planted,
     )
 
 
@@ -102,6 +105,21 @@ def test_end_of_a_run_leads(end):
 )
 def test_refused_network_explains_a_failing_target(log, reason):
     assert judgement_of(recipe(f2p=["a"]), runs(log, a="FFF FF")).reason == reason
+
+
+@pytest.mark.parametrize(
+    ("planted", "check", "reason"),
+    [
+        (Plant.TAG, "FutureHistory", "FutureHistory"),
+        (Plant.RELEASE, "FutureHistory", "FutureHistory"),
+        (Plant.MODULE_CACHE, "ModuleCache", "ModuleCacheHoldsTask"),
+    ],
+)
+def test_a_planted_solution_condemns_a_task_whose_tests_behave_if_its_check_is_asked_for(planted, check, reason):
+    behaving, other = runs(a="FF PP"), {"FutureHistory", "ModuleCache"} - {check}
+    assert judgement_of(recipe(planted=planted, checks=[check]), behaving).reason == reason
+    assert judgement_of(recipe(planted=planted, checks=other), behaving).reason is None
+    assert judgement_of(recipe(planted=planted, checks=[check]), runs(a="PP PP")).reason == "NoTargetTests"
 
 
 def test_network_in_the_log_of_a_task_that_passes_is_no_matter():

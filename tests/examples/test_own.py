@@ -8,7 +8,7 @@ import pytest
 from assay_examples.patches import commit_base
 
 OWN = Path(__file__).parents[2] / "examples" / "own"
-FOLDERS = sorted(path.parent for path in OWN.glob("*/task.toml"))
+FOLDERS = sorted(path.parent for path in OWN.glob("*/test.patch"))
 UNFIT = {("test-patch-does-not-apply", "test.patch"), ("patch-does-not-apply", "reference.patch")}
 
 

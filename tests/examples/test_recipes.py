@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from assay_examples.recipes import RecipeError, load_recipes, recipe_from
+from assay_examples.recipes import Plant, RecipeError, load_recipes, recipe_from
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 RELEASE = {"version": "1.0", "sha256": "0" * 64}
@@ -20,7 +20,7 @@ RECIPE_FILE = Path("recipes/thing-1-0.toml")
 def test_every_recipe_of_the_repository_reads():
     recipes = load_recipes(EXAMPLES)
     assert len({recipe.name for recipe in recipes}) == len(recipes)
-    assert sum(recipe.upstream is not None for recipe in recipes) == 13
+    assert sum(recipe.upstream is not None for recipe in recipes) == 14
     assert {recipe.language for recipe in recipes} == {"python", "go"}
 
 
@@ -39,7 +39,21 @@ def test_own_examples_show_each_way_of_failing():
         "OutOfMemory",
         "NeedsNetwork",
         "ImageUnavailable",
+        "FutureHistory",
     }
+
+
+def test_every_place_of_a_planted_solution_has_its_example_with_a_check_that_looks_there():
+    planted = {recipe.planted: recipe.checks for recipe in load_recipes(EXAMPLES) if recipe.planted}
+    assert set(planted) == set(Plant)
+    assert all(planted.values())
+
+
+def test_a_recipe_like_another_has_its_task_and_its_own_name():
+    model, variant = load_recipes(EXAMPLES, only=["valid", "planted-tag"])[::-1]
+    assert (variant.name, variant.built_as, variant.planted) == ("planted-tag", "valid", Plant.TAG)
+    same = ("folder", "statement", "fail_to_pass", "pass_to_pass", "commands")
+    assert [getattr(variant, field) for field in same] == [getattr(model, field) for field in same]
 
 
 def test_names_are_valid_object_names():
@@ -72,6 +86,7 @@ def test_command_follows_from_language_and_source():
         ({"before": {"version": "1"}}, "sha256"),
         ({"expected": {}}, "verdict"),
         ({"runs": {"patchy": 1}}, "patchy"),
+        ({"planted": "nowhere"}, "nowhere"),
     ],
 )
 def test_wrong_recipe_is_refused_with_file_and_field(change, said):

@@ -187,6 +187,16 @@ def test_a_fork_in_a_vendor_tree_is_found_by_what_it_replaces(image: Image, shel
     assert [held.module for held in image.inspected(shell).own_copies()] == ["example.org/Own/lib"]
 
 
+def test_a_list_that_is_too_long_is_cut_and_told_so(tmp_path: Path) -> None:
+    told = "\n".join([*(f"cached\t/root/go/pkg/mod/example.org/a@v1.0.{n}" for n in range(3)), "more-cached\t30000"])
+    assert inspection_of(f"{told}\nmore-ref\t30000\ndone\t1\n", ()).cut == ("cached",)
+    script = SCRIPT.read_text()
+    tell = script[script.index("say() {") : script.index("plain_git() {")]
+    command = f'inspect_most=2\n{tell}\nprintf "a\\nb\\nc\\n" | tell copy'
+    done = subprocess.run(("sh", "-c", command), capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert done.stdout == "copy\ta\ncopy\tb\nmore-copy\t3\n"
+
+
 def test_what_is_missing_is_told(image: Image, tmp_path: Path) -> None:
     programs = tmp_path / "bin"
     programs.mkdir()

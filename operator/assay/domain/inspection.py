@@ -43,12 +43,14 @@ class HeldModule:
 class Inspection:
     """What an image was found to hold.
 
-    ``outside`` counts the git objects that are not in the ancestry of HEAD; ``history`` tells of commits, tags and the
+    ``missing`` are programs that the image lacks, ``cut`` lists that were too long to be told whole (``copy``, ``cached``,
+    ``gopath``): what they show is so, what they do not show is not known.  ``outside`` counts the git objects that are not in the ancestry of HEAD; ``history`` tells of commits, tags and the
     like among them, ``copies`` maps a file's path to the number of the patch's distinctive lines that it holds.
     """
 
     complete: bool = False
     missing: tuple[str, ...] = ()
+    cut: tuple[str, ...] = ()
     outside: int = 0
     history: tuple[str, ...] = ()
     lines: int = 0
@@ -101,6 +103,7 @@ def inspection_of(text: str, lines: Sequence[bytes]) -> Inspection:
     return Inspection(
         complete="1" in told["done"],
         missing=tuple(told["missing"]),
+        cut=tuple(word for word in ("cached", "copy", "gopath") if told[f"more-{word}"]),
         outside=int(told["outside"][0]) if told["outside"] and told["outside"][0].isdigit() else 0,
         history=(
             *(f"commit {line}" for line in told["commit"]),

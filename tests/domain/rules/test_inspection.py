@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from assay.api.v1alpha1 import Check
 from assay.domain.documents import outcome_document, outcome_of_document
@@ -87,7 +89,40 @@ def test_an_inspection_without_an_answer_makes_neither_valid_nor_invalid(outcome
     assert "could not be looked into" in judged.message
 
 
+@pytest.mark.parametrize("cut", ["copy", "cached", "gopath"])
+def test_a_list_that_was_not_told_whole_shows_what_it_shows_and_proves_nothing_else(cut: str) -> None:
+    assert verdict(inspected(cut=(cut,))).kind == "Inconclusive"
+    assert cut in verdict(inspected(cut=(cut,))).message
+    assert verdict(inspected(cut=(cut,), **COPIES, **OWN)).kind == "Invalid"
+
+
+def test_a_list_that_no_asked_check_reads_may_be_cut() -> None:
+    assert verdict(inspected(cut=("copy",)), checks=frozenset({Check.MODULE_CACHE})).kind == "Valid"
+    assert verdict(inspected(cut=("gopath",)), checks=frozenset({Check.FUTURE_HISTORY})).kind == "Valid"
+
+
+STATES = st.tuples(st.text("PFS.", min_size=2, max_size=2), st.text("PFS.", min_size=2, max_size=2)).map(" ".join)
+
+
+@given(
+    tests=st.dictionaries(st.sampled_from("abcd"), STATES, min_size=1),
+    declared=st.frozensets(st.sampled_from("abcd")),
+    found=st.sampled_from([{}, HISTORY, COPIES, OWN, {"complete": False}, {"missing": ("git",)}, {"cut": ("copy",)}]),
+    checks=st.frozensets(st.sampled_from(Check)),
+    scrub=st.booleans(),
+)
+def test_an_inspection_changes_no_list_of_tests(
+    tests: dict[str, str], declared: frozenset[str], found: dict[str, Any], checks: frozenset[Check], scrub: bool
+) -> None:
+    task, runs = make_task(f2p=sorted(declared), checks=checks, scrub=scrub), make_runs(tests)
+    alone = verdict_of(task, runs, PROFILES["strict"])
+    together = verdict_of(task, [inspected(**found), *runs], PROFILES["strict"])
+    assert together.tests == alone.tests
+    if alone.kind == "Invalid":
+        assert (together.kind, together.reason, together.message) == ("Invalid", alone.reason, alone.message)
+
+
 def test_an_inspection_survives_its_document() -> None:
-    outcome = inspected(**HISTORY, **COPIES, **OWN)
+    outcome = inspected(**HISTORY, **COPIES, **OWN, cut=("copy",))
     artifact = Artifact(uri="x", sha256="0" * 64, bytes=1)
     assert outcome_of_document(outcome_document(outcome), artifact).inspection == outcome.inspection

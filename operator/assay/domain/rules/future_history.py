@@ -7,7 +7,7 @@ from assay.api.v1alpha1 import Verdict as VerdictKind
 from assay.domain.inspection import Inspection
 from assay.domain.rules.facts import Facts
 from assay.domain.rules.finding import Finding, counted, named, printable, sentence
-from assay.domain.rules.inspected import inspection_in, unfinished
+from assay.domain.rules.inspected import inspection_in, unfinished, unseen
 from assay.domain.verdict import Reason
 
 SHOWN = 100
@@ -22,7 +22,7 @@ def future_history(facts: Facts) -> Finding | None:
         return unfinished(facts, Reason.FUTURE_HISTORY)
     copies, history = found.solution_copies(), _history(found)
     if not copies and not history:
-        return None
+        return unseen(found, {"copy"}, Reason.FUTURE_HISTORY)
     shown = (
         f"{counted(len(copies), 'file')} elsewhere hold lines of the reference patch: {named(copies)}" if copies else ""
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from assay.api.v1alpha1 import Check
 from assay.domain.rules.facts import Facts
 from assay.domain.rules.finding import Finding, counted, named
-from assay.domain.rules.inspected import inspection_in, unfinished
+from assay.domain.rules.inspected import inspection_in, unfinished, unseen
 from assay.domain.verdict import Reason
 
 
@@ -18,7 +18,7 @@ def module_cache(facts: Facts) -> Finding | None:
         return unfinished(facts, Reason.MODULE_CACHE_HOLDS_TASK)
     held = found.own_copies()
     if not held:
-        return None
+        return unseen(found, {"cached", "gopath"}, Reason.MODULE_CACHE_HOLDS_TASK)
     places = [f"{copy.module}@{copy.version or 'unknown'} in {copy.place}" for copy in held]
     return Finding(
         reason=Reason.MODULE_CACHE_HOLDS_TASK,
