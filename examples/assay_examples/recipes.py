@@ -126,7 +126,17 @@ def recipe_from(data: Mapping[str, Any], *, path: Path) -> Recipe:
     own = path.name == "task.toml"
     name = path.parent.name if own else path.stem
     known = {"language", "package", "before", "after", "source", "packages", "statement", "commands", "parser"}
-    known |= {"fail_to_pass", "pass_to_pass", "image_missing", "runs", "limits", "expected", "like", "checks", "planted"}
+    known |= {
+        "fail_to_pass",
+        "pass_to_pass",
+        "image_missing",
+        "runs",
+        "limits",
+        "expected",
+        "like",
+        "checks",
+        "planted",
+    }
     if unknown := sorted(set(data) - known):
         raise RecipeError(f"{path}: unknown field {unknown[0]}")
     try:

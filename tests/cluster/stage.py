@@ -141,7 +141,7 @@ class Stage:
 
     def log(self, name: str, run: str) -> bytes:
         """What ``assay logs`` prints of a run."""
-        command = (sys.executable, "-m", "assay", "logs", name, run, "-n", NAMESPACE, "--service", f"{SYSTEM}/assay-operator")
+        command = (sys.executable, "-m", "assay", "logs", name, run, "-n", NAMESPACE)
         done = subprocess.run(command, env=program_environment(self.cluster), capture_output=True, check=False)
         assert done.returncode == 0, done.stderr.decode()
         return done.stdout

@@ -79,7 +79,12 @@ class TaskValidationSpec(Resource):
     network: Literal["Offline"] = Field(
         default="Offline", description="Network of the runs; validation is always offline."
     )
-    checks: Annotated[tuple[Check, ...], Field(max_length=8)] = Field(default=(), description="Extra admission checks.")
+    checks: Annotated[tuple[Check, ...], Field(max_length=8)] = Field(
+        default=(),
+        description="Extra admission checks. GoOffline: the fix passes twice with the go command shut off from every server. "
+        "ModuleCache: the image holds no copy of the task's own Go module. FutureHistory: it holds no git object past the base "
+        "and no newer release with the reference patch's lines.",
+    )
     scrub: bool = Field(
         default=False,
         description="True: what FutureHistory finds in git is recorded and condemns nothing, since a sandbox starts without history.",
