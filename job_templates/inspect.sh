@@ -33,11 +33,10 @@ plain_git() {
 
 inspect_history() {
 	say head "$(plain_git rev-parse HEAD)"
-	{
-		plain_git cat-file --batch-all-objects --batch-check='%(objectname)' | sort -u
-		plain_git rev-list --objects HEAD | while IFS= read -r line; do printf '%s\n' "${line%% *}"; done | sort -u >"$scratch/reachable"
-		cat "$scratch/reachable" "$scratch/reachable"
-	} | sort | uniq -u >"$scratch/outside"
+	plain_git cat-file --batch-all-objects --batch-check='%(objectname)' >"$scratch/all" || say missing 'git 2.6'
+	plain_git rev-list --objects HEAD >"$scratch/history" || say missing 'whole history of the base'
+	while IFS= read -r line; do printf '%s\n' "${line%% *}"; done <"$scratch/history" | sort -u >"$scratch/reachable"
+	sort -u "$scratch/all" | sort - "$scratch/reachable" "$scratch/reachable" | uniq -u >"$scratch/outside"
 	plain_git cat-file --batch-check='%(objectname) %(objecttype)' <"$scratch/outside" >"$scratch/typed"
 	say outside "$(grep -c . "$scratch/typed")"
 	grep -v ' blob$' "$scratch/typed" | grep -v ' tree$' | while IFS=' ' read -r name type; do

@@ -60,14 +60,14 @@ class Image:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
 
-    def inspected(self, shell: list[str]) -> Inspection:
+    def inspected(self, shell: list[str], **environ: str) -> Inspection:
         """What inspect.sh tells of the image."""
         inputs = self.root.parent / "inputs"
         inputs.mkdir(exist_ok=True)
         lines = distinctive_lines(PATCH)
         (inputs / "lines.001").write_bytes(b"".join(line + b"\n" for line in lines))
         (inputs / "endings.001").write_text("".join(f"{ending}\n" for ending in endings_of(PATCH)))
-        environment = os.environ | {"ASSAY_INSPECT": str(inputs), "ASSAY_INSPECT_ROOT": str(self.root)}
+        environment = os.environ | {"ASSAY_INSPECT": str(inputs), "ASSAY_INSPECT_ROOT": str(self.root)} | environ
         done = subprocess.run([*shell, str(SCRIPT)], cwd=self.tree, env=environment, capture_output=True, check=True)
         return inspection_of(done.stdout.decode(), lines)
 
@@ -185,6 +185,28 @@ def test_the_tasks_own_module_is_found_in_a_vendor_tree(image: Image, shell: lis
 def test_a_fork_in_a_vendor_tree_is_found_by_what_it_replaces(image: Image, shell: list[str]) -> None:
     image.write("work/vendor/modules.txt", "# example.org/x v1.0.0 => example.org/Own/lib v1.1.0\n")
     assert [held.module for held in image.inspected(shell).own_copies()] == ["example.org/Own/lib"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "missing"), [("--batch-all-objects", "git 2.6"), ("rev-list", "whole history of the base")]
+)
+def test_a_git_that_cannot_answer_is_told_and_passes_for_no_clean_image(
+    image: Image, tmp_path: Path, asked: str, missing: str
+) -> None:
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    wrapper = programs / "git"
+    wrapper.write_text(f'#!/bin/sh\ncase " $* " in *" {asked} "*) exit 129 ;; esac\nexec {shutil.which("git")} "$@"\n')
+    wrapper.chmod(0o755)
+    found = image.inspected(["sh"], PATH=f"{programs}:{os.environ['PATH']}")
+    assert (found.complete, found.missing) == (True, (missing,))
+
+
+@pytest.mark.parametrize("name", ["line\u2028break.go", "form\x0cfeed.go", "ret\rurn.go", "next\x85line.go"])
+def test_an_odd_name_hides_no_copy(image: Image, shell: list[str], name: str) -> None:
+    image.write(f"usr/lib/{name}", SOLUTION)
+    (copy,) = image.inspected(shell).solution_copies()
+    assert copy.endswith(f"/usr/lib/{name}")
 
 
 def test_a_list_that_is_too_long_is_cut_and_told_so(tmp_path: Path) -> None:

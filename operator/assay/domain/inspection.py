@@ -94,7 +94,7 @@ def endings_of(patch: bytes) -> tuple[str, ...]:
 def inspection_of(text: str, lines: Sequence[bytes]) -> Inspection:
     """Return what inspect.sh told; ``lines`` are the distinctive lines that it was given."""
     told: defaultdict[str, list[str]] = defaultdict(list)
-    for line in text.splitlines():
+    for line in text.split("\n"):
         word, tab, rest = line.partition("\t")
         if tab:
             told[word].append(rest)
