@@ -46,7 +46,7 @@ def test_an_image_that_holds_nothing_more_is_valid() -> None:
     ("found", "reason", "said"),
     [
         (HISTORY, "FutureHistory", "2 objects outside of the base's ancestry, first: commit 0123 2026-01-01 the fix"),
-        (COPIES, "FutureHistory", "1 file elsewhere hold lines of the reference patch: /usr/lib/a.py"),
+        (COPIES, "FutureHistory", "1 file elsewhere holds lines of the reference patch: /usr/lib/a.py"),
         (OWN, "ModuleCacheHoldsTask", "example.org/own/v2@v2.0.0 in /root/go/pkg/mod/example.org/own/v2@v2.0.0"),
     ],
 )

@@ -24,7 +24,10 @@ def future_history(facts: Facts) -> Finding | None:
     if not copies and not history:
         return unseen(found, {"copy"}, Reason.FUTURE_HISTORY)
     shown = (
-        f"{counted(len(copies), 'file')} elsewhere hold lines of the reference patch: {named(copies)}" if copies else ""
+        f"{counted(len(copies), 'file')} elsewhere {'holds' if len(copies) == 1 else 'hold'} lines of the reference patch: "
+        f"{named(copies)}"
+        if copies
+        else ""
     )
     scrubbed = "history is removed before an agent works" if history and facts.task.scrub else ""
     return Finding(
