@@ -1,7 +1,7 @@
 #!/bin/sh
 # A sandbox's task container: makes the work tree free of history, then runs one call at a time for the witness.
 #
-# Needs POSIX sh, cat, mkdir, mv, rm and git; uses bash, setsid, readlink and cp where present.  Must be the container's
+# Needs POSIX sh, cat, mkdir, mv, rm and git; uses bash, setsid, readlink, sha256sum and cp where present.  Must be the container's
 # first process.  Waits for the witness's FIFOs, which exist only once isolation is proven.
 #
 # The witness writes lines to `req`, this script answers on `ans`, and both outlive a restarted witness:
@@ -345,7 +345,8 @@ assay_refuses() {
 	exit 1
 }
 
-# assay_write DATA keep|create PATH: replaces the file as a whole; its mode and links to it stay.
+# assay_write DATA keep|create PATH [SHA256]: replaces the file as a whole; its mode and links to it stay.  Exit code 3,
+# and nothing written: it is not the file with that hash any more.  An image without sha256sum cannot tell.
 assay_write() {
 	cd -- "$assay_home" || exit 1
 	case $3 in /*) assay_path=$3 ;; *) assay_path=./$3 ;; esac
@@ -355,6 +356,13 @@ assay_write() {
 		mkdir -p -- "${assay_path%/*}/" || exit 1
 	else
 		assay_is_file "$3"
+	fi
+	if [ -n "${4-}" ] && command -v sha256sum >/dev/null 2>&1; then
+		assay_sum=$(sha256sum <"$assay_path")
+		if [ "${assay_sum%% *}" != "$4" ]; then
+			printf '%s\n' "$3: Changed since it was read"
+			exit 3
+		fi
 	fi
 	assay_temporary=${assay_path%/*}/.assay-write.$assay_last
 	if [ -e "$assay_path" ] && { [ ! -w "${assay_path%/*}/" ] || ! cp -p -- "$assay_path" "$assay_temporary" 2>/dev/null; }; then

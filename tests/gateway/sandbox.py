@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import hashlib
 import os
 import signal
 import time
@@ -51,7 +52,7 @@ class Sandbox:
         self._runner = web.AppRunner(app, shutdown_timeout=0)
         await self._runner.setup()
         await web.TCPSite(self._runner, "127.0.0.1", 0).start()
-        return f"http://127.0.0.1:{self._runner.addresses[0][1]}"
+        return f"127.0.0.1:{self._runner.addresses[0][1]}"
 
     async def stop(self) -> None:
         for call in self.calls.values():
@@ -105,7 +106,8 @@ class Sandbox:
         self._call(request)
         content = self._spooled(request.match_info["id"])
         offset, limit = int(request.query["offset"]), int(request.query["limit"])
-        return web.Response(body=content[offset : offset + limit], headers={"X-Output-Bytes": str(len(content))})
+        headers = {"X-Output-Bytes": str(len(content)), "X-Offset": str(offset)}
+        return web.Response(body=content[offset : offset + limit], headers=headers)
 
     async def _cancel(self, request: web.Request) -> web.Response:
         _kill(self._call(request))
@@ -179,6 +181,9 @@ class Sandbox:
         call.exit_code = 0
         target = (self.tree / given["path"]).resolve()
         try:
+            if "replaces" in given and hashlib.sha256(target.read_bytes()).hexdigest() != given["replaces"]:
+                call.exit_code = 3
+                return
             target.parent.mkdir(parents=True, exist_ok=True)
             fresh = target.with_name(f".{target.name}.fresh")
             fresh.write_bytes(base64.b64decode(given["content"]))

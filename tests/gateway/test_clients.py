@@ -20,6 +20,8 @@ pytestmark = [pytest.mark.runners, pytest.mark.timeout(900)]  # the first time, 
 
 CLIENTS = Path(__file__).parent / "clients"
 NAMES = ("ors-sdk", "openreward")
+SILENCE_SECONDS = 30
+"""How long both clients wait for the next byte of a stream."""
 TOOLS = ["bash", "create_file", "str_replace", "submit_answer", "view"]
 
 
@@ -67,6 +69,7 @@ class Driven:
 
 async def drive(python: Path, name: str, port: int, scenario: str, *, key: str = KEYS["alice"]) -> Driven:
     environment = {key: value for key, value in os.environ.items() if not key.lower().endswith("_proxy")}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # compiling a client takes longer than most tests
     process = await asyncio.create_subprocess_exec(
         *(str(python), str(CLIENTS / "drive.py"), name, f"http://127.0.0.1:{port}", key, scenario),
         stdin=subprocess.PIPE,
@@ -116,12 +119,19 @@ async def test_an_episode_by_task(stage: Stage, port: int, pythons: dict[str, Pa
     assert seen["submitted"][1:] == [0.0, True]
 
 
-async def test_a_start_of_45_seconds_and_a_call_of_40(stage: Stage, port: int, pythons: dict[str, Path]) -> None:
+async def test_a_start_and_a_call_longer_than_the_clients_wait_for_silence(
+    stage: Stage, port: int, pythons: dict[str, Path]
+) -> None:
+    calling = [await drive(pythons[name], name, port, "slow_call") for name in NAMES]
+    assert [await each.line() for each in calling] == ["ready\n"] * 2
     stage.cast.hold_start.clear()
-    driven = [await drive(pythons[name], name, port, "slow") for name in NAMES]
-    await asyncio.sleep(45)
+    starting = [await drive(pythons[name], name, port, "slow_start") for name in NAMES]
+    assert [await each.line() for each in starting] == ["ready\n"] * 2
+    for each in (*calling, *starting):
+        each.go_on()
+    await asyncio.sleep(SILENCE_SECONDS + 3)
     stage.cast.hold_start.set()
-    for seen in [await each.seen() for each in driven]:
+    for seen in [await each.seen() for each in (*calling, *starting)]:
         assert "Make f return 2." in seen["prompt"]
         assert seen["text"] == seen["next"] == "ran\nExit code: 0"
 
@@ -129,6 +139,9 @@ async def test_a_start_of_45_seconds_and_a_call_of_40(stage: Stage, port: int, p
 async def test_a_gateway_that_is_replaced_during_a_call(stage: Stage, pythons: dict[str, Path]) -> None:
     async with stage.gateway() as first:
         driven = [await drive(pythons[name], name, first.port, "restart") for name in NAMES]
+        assert [await each.line() for each in driven] == ["ready\n"] * 2
+        for each in driven:
+            each.go_on()
         async with asyncio.timeout(60):
             while sum(bool(sandbox.running) for sandbox in stage.cast.sandboxes.values()) < 2:  # noqa: ASYNC110
                 await asyncio.sleep(0.05)

@@ -6,6 +6,7 @@ import asyncio
 import os
 from pathlib import Path
 
+import aiohttp
 import pytest
 
 from gateway.conftest import NAME
@@ -108,6 +109,19 @@ async def test_edits_at_the_same_time_are_all_kept(episode: Raw, tree: Path) -> 
     ]
     for result in await asyncio.gather(*calls):
         text_of(result)
+    assert (tree / "f").read_text() == "".join(f"[{n}]" for n in range(12))
+
+
+async def test_edits_through_two_gateways_at_the_same_time_are_all_kept(
+    episode: Raw, stage: Stage, tree: Path, session: aiohttp.ClientSession
+) -> None:
+    (tree / "f").write_text("".join(f"<{n}>" for n in range(12)))
+    async with stage.gateway() as other:
+        doors = (episode, Raw(session, other.port, sid=episode.sid))
+        edits = [{"path": "f", "old_str": f"<{n}>", "new_str": f"[{n}]", "description": "x"} for n in range(12)]
+        calls = [doors[n % 2].call("str_replace", **edit) for n, edit in enumerate(edits)]
+        for result in await asyncio.gather(*calls):
+            assert "replaced the text" in text_of(result)
     assert (tree / "f").read_text() == "".join(f"[{n}]" for n in range(12))
 
 

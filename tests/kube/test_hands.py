@@ -8,6 +8,7 @@ from pathlib import Path
 
 import aiohttp
 import pytest
+from aiohttp import web
 
 from assay.kube.hands import Hands, HandsError
 from witness.hands.sandbox import KEY, Sandbox, sandbox_in
@@ -69,6 +70,26 @@ async def test_a_wrong_key_is_an_error_of_its_own(tmp_path: Path, session: aioht
         with pytest.raises(HandsError) as refused:
             await Hands(session, f"127.0.0.1:{sandbox.port}", "wrong").state()
         assert refused.value.status == 401
+
+
+@pytest.mark.parametrize("body", [b"{", b"[]"])
+async def test_an_answer_that_is_none_of_the_hands_is_a_connection_error(
+    session: aiohttp.ClientSession, body: bytes
+) -> None:
+    async def answer(_: web.BaseRequest) -> web.Response:
+        return web.Response(body=body)
+
+    runner = web.ServerRunner(web.Server(answer))
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        hands = Hands(session, f"127.0.0.1:{runner.addresses[0][1]}", KEY)
+        with pytest.raises(aiohttp.ClientError):
+            await hands.state()
+        with pytest.raises(aiohttp.ClientError):
+            await hands.output("one")
+    finally:
+        await runner.cleanup()
 
 
 def client(session: aiohttp.ClientSession, sandbox: Sandbox) -> Hands:

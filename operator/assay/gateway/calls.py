@@ -10,10 +10,10 @@ from assay.domain.ors.answers import finished_refusal, over_result, spent_refusa
 from assay.domain.ors.episodes import EpisodeView, Stand, stand_of, submission_of_call, submit_patch
 from assay.domain.ors.results import Output, Refused, Result, infrastructure
 from assay.domain.ors.tools import Bash, CreateFile, StrReplace, SubmitAnswer, Tool, View
-from assay.gateway.hands import HandsError
 from assay.gateway.tools import Toolbox, conflict
 from assay.gateway.world import UNREACHABLE, World, call_seconds
 from assay.kube.client import AGENT_EPISODES, ApiError
+from assay.kube.hands import HandsError
 
 log = logging.getLogger(__name__)
 

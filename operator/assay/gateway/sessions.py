@@ -17,9 +17,9 @@ from assay.domain.ors.requests import Opening
 from assay.domain.ors.tasks import at_index
 from assay.gateway.callers import Caller
 from assay.gateway.door import granted, refused
-from assay.gateway.hands import HandsError
 from assay.gateway.world import UNREACHABLE, World
 from assay.kube.client import AGENT_EPISODES, ApiError
+from assay.kube.hands import HandsError
 
 log = logging.getLogger(__name__)
 

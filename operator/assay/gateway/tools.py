@@ -8,19 +8,26 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import hashlib
 import shlex
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 from assay.domain.keys import call_id, owns_call
+from assay.domain.ors.calls import CallState, call_state
+from assay.domain.ors.edits import changed
 from assay.domain.ors.results import Output, Refused, Result
 from assay.domain.ors.texts import OUTPUT_BYTES, OUTPUTS, LineWindow, is_binary, output_text, with_exit_code
 from assay.domain.ors.tools import MAX_TEXT_BYTES, Bash, CreateFile, StrReplace, View
-from assay.gateway.hands import CallState, Hands, HandsError
+from assay.kube.hands import Hands, HandsError
 
 CHUNK = 1 << 20
+POLL_SECONDS = 60.0
 LISTED = 100
 TIMEOUT_EXIT = 124
+CHANGED_EXIT = 3
+"""The hands wrote nothing: the file was not the one that was read any more."""
+EDIT_ATTEMPTS = 20
 
 
 class Toolbox:
@@ -80,7 +87,7 @@ class Toolbox:
             return _failure("view", f"{tool.path}: no call of this episode had such an output")
         window = LineWindow(first=tool.first, last=tool.last, fold=True)
         try:
-            state = await self._hands.wait(other)
+            state = call_state(await self._hands.wait(other, POLL_SECONDS))
             async for chunk in self._chunks(other, state.output_bytes):
                 window.feed(chunk)
                 if window.enough:
@@ -108,26 +115,33 @@ class Toolbox:
         return _answer("view", f"{tool.path}, two levels deep:\n{text}{more}", 0, listed)
 
     async def _str_replace(self, tool: StrReplace) -> Result:
-        state = await self._call({"read": tool.path})
+        for attempt in range(EDIT_ATTEMPTS):
+            result = await self._edited(tool, step=2 * attempt)
+            if result is not None:
+                return result
+        return _failure("str_replace", f"{tool.path} is changed again and again by others; nothing was changed")
+
+    async def _edited(self, tool: StrReplace, *, step: int) -> Result | None:
+        """Read, then write what was read with the change; None when the file was another one by then."""
+        reading = self._step(step)
+        state = await self._call({"read": tool.path}, step=step)
         if _failed(state):
-            return _failure("str_replace", await self._said(self._identifier, state))
+            return _failure("str_replace", await self._said(reading, state))
         if state.output_bytes > MAX_TEXT_BYTES:
             return _failure("str_replace", f"{tool.path} has {state.output_bytes} bytes; edit it by bash")
-        content = b"".join([chunk async for chunk in self._chunks(self._identifier, state.output_bytes)])
+        content = b"".join([chunk async for chunk in self._chunks(reading, state.output_bytes)])
         if len(content) != state.output_bytes:
             return _failure("str_replace", f"{tool.path}: the file could not be read as a whole; edit it by bash")
-        old, new = tool.old.encode(), tool.new.encode()
-        found = content.count(old)
-        if found != 1:
-            return _failure("str_replace", _not_once(tool.path, content, old, found))
-        changed = content.replace(old, new)
-        if len(changed) > MAX_TEXT_BYTES:
-            return _failure("str_replace", f"{tool.path} would have {len(changed)} bytes; edit it by bash")
-        written = await self._call({"write": _writing(tool.path, changed, "keep")}, step=1)
+        change = changed(content, tool)
+        if isinstance(change, str):
+            return _failure("str_replace", change)
+        writing = _writing(tool.path, change.content, "keep") | {"replaces": hashlib.sha256(content).hexdigest()}
+        written = await self._call({"write": writing}, step=step + 1)
+        if written.exit_code == CHANGED_EXIT:
+            return None
         if _failed(written):
-            return _failure("str_replace", await self._said(self._step(1), written))
-        line = content[: content.index(old)].count(b"\n") + 1
-        return _answer("str_replace", f"{tool.path}: replaced the text at line {line}.", 0, written)
+            return _failure("str_replace", await self._said(self._step(step + 1), written))
+        return _answer("str_replace", f"{tool.path}: replaced the text at line {change.line}.", 0, written)
 
     async def _create_file(self, tool: CreateFile) -> Result:
         content = tool.text.encode()
@@ -138,9 +152,9 @@ class Toolbox:
 
     async def _call(self, body: Mapping[str, Any], *, step: int = 0) -> CallState:
         identifier = self._step(step)
-        state = await self._hands.start(identifier, body)
+        state = call_state(await self._hands.start(identifier, body))
         while not state.done:
-            state = await self._hands.wait(identifier)
+            state = call_state(await self._hands.wait(identifier, POLL_SECONDS))
         return state
 
     def _step(self, step: int) -> str:
@@ -159,23 +173,23 @@ class Toolbox:
         if total <= OUTPUT_BYTES:
             if not total:
                 return output_text(b"", b"", total=0, identifier=identifier)
-            whole = (await self._hands.output(identifier, offset=0, limit=OUTPUT_BYTES)).content
+            whole, _, _ = await self._hands.output(identifier, offset=0, limit=OUTPUT_BYTES)
             return output_text(whole, b"", total=len(whole), identifier=identifier)
         half = OUTPUT_BYTES // 2
-        head = await self._hands.output(identifier, offset=0, limit=half)
-        tail = await self._hands.output(identifier, offset=total - half, limit=half)
-        return output_text(head.content, tail.content, total=total, identifier=identifier)
+        head, _, _ = await self._hands.output(identifier, offset=0, limit=half)
+        tail, _, _ = await self._hands.output(identifier, offset=total - half, limit=half)
+        return output_text(head, tail, total=total, identifier=identifier)
 
     async def _chunks(self, identifier: str, total: int) -> AsyncIterator[bytes]:
         offset = 0
         while offset < total:
-            part = await self._hands.output(identifier, offset=offset, limit=CHUNK)
-            if not part.content:
+            content, begin, _ = await self._hands.output(identifier, offset=offset, limit=CHUNK)
+            if not content:
                 return
-            if part.offset > offset:
-                yield f"\n[{part.offset - offset} bytes were not kept]\n".encode()
-            yield part.content
-            offset = part.offset + len(part.content)
+            if begin > offset:
+                yield f"\n[{begin - offset} bytes were not kept]\n".encode()
+            yield content
+            offset = begin + len(content)
 
 
 def conflict(tool: str) -> Refused:
@@ -211,17 +225,3 @@ def _answer(tool: str, text: str, code: int, state: CallState) -> Output:
 
 def _failure(tool: str, text: str) -> Output:
     return Output(text=with_exit_code(text, 1), metadata={"ok": False, "tool": tool, "exit_code": 1})
-
-
-def _not_once(path: str, content: bytes, old: bytes, found: int) -> str:
-    if not found:
-        return f"{path}: old_str was not found in the file; nothing was changed"
-    lines: list[str] = []
-    at = content.find(old)
-    while at >= 0 and len(lines) < 10:
-        lines.append(str(content[:at].count(b"\n") + 1))
-        at = content.find(old, at + len(old))
-    more = " ..." if found > len(lines) else ""
-    return (
-        f"{path}: old_str appears {found} times (lines {', '.join(lines)}{more}); make it longer. Nothing was changed"
-    )

@@ -13,11 +13,11 @@ from assay.domain.keys import agent_key, agent_of_key, same_key, sandbox_key
 from assay.domain.ors.episodes import EpisodeView, Stand, stand_of
 from assay.domain.task import seconds_of
 from assay.gateway.callers import MAX_KEY_CHARS, Caller, Keyring
-from assay.gateway.hands import Hands, HandsError, HttpHands
 from assay.gateway.known import KnownEpisodes, KnownTasks
 from assay.gateway.metrics import Metrics
 from assay.gateway.settings import Settings
 from assay.kube.client import AGENT_EPISODES, ApiError, Client
+from assay.kube.hands import Hands, HandsError
 
 TOUCH_SECONDS = 20.0
 REMEMBERED_TOUCHES = 20_000
@@ -74,7 +74,7 @@ class World:
 
     def hands(self, view: EpisodeView) -> Hands:
         """Return the hands of an episode's sandbox."""
-        return HttpHands(self.session, view.endpoint, sandbox_key(self.master, view.uid))
+        return Hands(self.session, view.endpoint, sandbox_key(self.master, view.uid))
 
     def editing(self, uid: str) -> asyncio.Lock:
         """Return the lock that edits of an episode's files hold."""

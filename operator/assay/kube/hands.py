@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import io
+import json
 from collections.abc import Mapping
 from typing import Any
 
 import aiohttp
 
 PORT = 7070
+CONNECT_SECONDS = 10.0
 ANSWER_SECONDS = 30.0
 LONG_POLL_SECONDS = 15.0
 
@@ -45,7 +48,8 @@ class Hands:
 
     async def start(self, identifier: str, body: Mapping[str, Any]) -> dict[str, Any]:
         """Take up a call, or find it; return its state."""
-        return await self._json("PUT", f"/v1/calls/{identifier}", json=body)
+        data = io.BytesIO(json.dumps(body, separators=(",", ":")).encode())  # a stream: it may have megabytes
+        return await self._json("PUT", f"/v1/calls/{identifier}", data=data)
 
     async def wait(self, identifier: str, seconds: float) -> dict[str, Any]:
         """Return the call's state once it is done, or as it is after ``seconds``."""
@@ -54,7 +58,7 @@ class Hands:
             left = max(0.0, until - asyncio.get_running_loop().time())
             step = min(left, LONG_POLL_SECONDS)
             state = await self._json("GET", f"/v1/calls/{identifier}", params={"wait": f"{step:.3f}"})
-            if state["state"] == "done" or left <= step:
+            if state.get("state") == "done" or left <= step:
                 return state
 
     async def output(self, identifier: str, *, offset: int = 0, limit: int = 1 << 20) -> tuple[bytes, int, int]:
@@ -63,7 +67,7 @@ class Hands:
         async with self._ask("GET", f"/v1/calls/{identifier}/output", params=params) as response:
             await _raise_for(response)
             data = await response.read()
-            return data, int(response.headers["X-Offset"]), int(response.headers["X-Output-Bytes"])
+            return data, _number(response, "X-Offset"), _number(response, "X-Output-Bytes")
 
     async def cancel(self, identifier: str) -> dict[str, Any]:
         """Kill the call; return its state."""
@@ -96,12 +100,26 @@ class Hands:
     async def _json(self, method: str, path: str, **options: Any) -> dict[str, Any]:
         async with self._ask(method, path, **options) as response:
             await _raise_for(response)
-            found: dict[str, Any] = await response.json()
-            return found
+            content = await response.read()
+        try:
+            found = json.loads(content)
+        except ValueError as error:
+            raise aiohttp.ClientPayloadError("the answer is not JSON") from error
+        if not isinstance(found, dict):
+            raise aiohttp.ClientPayloadError("the answer is not a JSON object")
+        return found
 
     def _ask(self, method: str, path: str, **options: Any) -> Any:
-        timeout = aiohttp.ClientTimeout(total=None, sock_connect=10, sock_read=ANSWER_SECONDS)
-        return self._session.request(method, self._base + path, headers=self._headers, timeout=timeout, **options)
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=ANSWER_SECONDS)
+        fixed: dict[str, Any] = {"headers": self._headers, "timeout": timeout, "allow_redirects": False}
+        return self._session.request(method, self._base + path, **fixed, **options)
+
+
+def _number(response: aiohttp.ClientResponse, header: str) -> int:
+    value = response.headers.get(header, "")
+    if not (value.isascii() and value.isdecimal()):
+        raise aiohttp.ClientPayloadError(f"the answer has no {header}")
+    return int(value)
 
 
 async def _raise_for(response: aiohttp.ClientResponse) -> None:

@@ -89,15 +89,32 @@ def by_task(environment):
         return {"first": first, "submitted": told(session.call_tool("submit_answer", {}))}
 
 
-def slow(environment):
+def told_to_go_on():
+    print("ready", flush=True)
+    sys.stdin.readline()
+
+
+def slow_call(environment):
     with environment.session(split="train", index=0) as session:
         prompt = session.get_prompt()[0].text
-        text = bash(session, "echo ran >>log; sleep 40; cat log")
+        bash(session, "true")
+        told_to_go_on()
+        text = bash(session, "echo ran >>log; sleep 33; cat log")
+        return {"prompt": prompt, "text": text, "next": bash(session, "cat log")}
+
+
+def slow_start(environment):
+    with environment.session(split="train", index=0) as session:
+        prompt = session.get_prompt()[0].text
+        told_to_go_on()
+        text = bash(session, "echo ran >>log; cat log")
         return {"prompt": prompt, "text": text, "next": bash(session, "cat log")}
 
 
 def restart(environment):
     with environment.session(split="train", index=0) as session:
+        bash(session, "true")
+        told_to_go_on()
         text = bash(session, "echo ran >>log; sleep 8; cat log")
         return {"text": text, "next": bash(session, "cat log")}
 
@@ -105,8 +122,7 @@ def restart(environment):
 def expired(environment):
     with environment.session(split="train", index=0) as session:
         bash(session, "true")
-        print("ready", flush=True)
-        sys.stdin.readline()
+        told_to_go_on()
         return {"fault": fault(lambda: bash(session, "true"))}
 
 

@@ -157,8 +157,9 @@ class Sandbox:
         assert state["error"] is None, state
         return state["exitCode"], self.output(identifier)
 
-    def write(self, path: str, content: bytes, mode: str = "keep") -> tuple[int | None, bytes]:
-        return self.call({"write": {"path": path, "content": base64.b64encode(content).decode(), "mode": mode}})
+    def write(self, path: str, content: bytes, mode: str = "keep", **more: str) -> tuple[int | None, bytes]:
+        encoded = base64.b64encode(content).decode()
+        return self.call({"write": {"path": path, "content": encoded, "mode": mode, **more}})
 
     def submit(self, number: int = 1) -> tuple[int, bytes]:
         while True:

@@ -162,6 +162,14 @@ def test_a_write_keeps_the_mode_and_goes_through_links(ready: Sandbox) -> None:
     assert not list(ready.top.glob(".assay*"))
 
 
+def test_a_file_that_has_changed_since_it_was_read_is_not_replaced(ready: Sandbox) -> None:
+    ready.write("counted", b"one", "create")
+    digest = hashlib.sha256(b"one").hexdigest()
+    assert ready.write("counted", b"two", replaces=digest) == (0, b"")
+    assert ready.write("counted", b"lost", replaces=digest) == (3, b"counted: Changed since it was read\n")
+    assert (ready.top / "counted").read_bytes() == b"two"
+
+
 def test_a_large_file_arrives_whole(ready: Sandbox) -> None:
     content = os.urandom(11_000_000)
     assert ready.write(str(ready.top.parent / "large"), content, "create") == (0, b"")

@@ -36,6 +36,8 @@ def test_without_the_key_nothing_is_told_but_readiness(up: Sandbox) -> None:
         {"script": "x", "timeoutSeconds": True}, {"script": "x", "timeoutSeconds": 1e9}, {"script": "x", "stdin": "*"},
         {"read": ""}, {"write": "x"}, {"write": {"path": "x"}}, {"write": {"path": "x", "content": 5}},
         {"write": {"path": "x", "content": "", "mode": "odd"}}, {"write": {"content": ""}},
+        {"write": {"path": "x", "content": "", "replaces": "0"}},
+        {"write": {"path": "x", "content": "", "mode": "create", "replaces": "0" * 64}},
     ],
 )  # fmt: skip
 def test_a_body_that_asks_for_nothing_is_refused_and_leaves_no_call(up: Sandbox, body: object) -> None:

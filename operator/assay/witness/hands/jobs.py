@@ -15,6 +15,7 @@ MOST_SECONDS = 86400.0
 FILE_SECONDS = 120.0
 CAPTURE_SECONDS = 300.0
 MODES = ("keep", "create")
+_WRITE_KEYS = {"path", "content", "mode", "replaces"}
 
 _KEYS = {
     "script": {"script", "timeoutSeconds", "stdin", "cwd"},
@@ -83,14 +84,24 @@ def _script(body: dict[str, Any], place: bytes) -> Job:
 
 def _write(body: dict[str, Any], place: bytes) -> Job:
     asked = body["write"]
-    if not isinstance(asked, dict) or set(asked) - {"path", "content", "mode"} or "content" not in asked:
-        raise BadRequestError("write must hold path, content and mode")
+    if not isinstance(asked, dict) or set(asked) - _WRITE_KEYS or "content" not in asked:
+        raise BadRequestError("write must hold path, content and mode, and may hold replaces")
     mode = asked.get("mode", "keep")
     if mode not in MODES:
         raise BadRequestError("mode must be keep or create")
     path = _word(asked.get("path"), "path", empty=False)
-    text = b"assay_write %s %s %s\n" % (quoted(place + b"data"), mode.encode(), path)
+    text = b"assay_write %s %s %s %s\n" % (quoted(place + b"data"), mode.encode(), path, _replaces(asked, mode))
     return Job(text, {"data": _base64(asked["content"], "content")}, _seconds(body, FILE_SECONDS))
+
+
+def _replaces(asked: dict[str, Any], mode: str) -> bytes:
+    """The SHA-256 that the file must have before it is written, as a word of the shell; empty: any."""
+    value = asked.get("replaces")
+    if value is None:
+        return b"''"
+    if mode != "keep" or not isinstance(value, str) or len(value) != 64 or set(value) - set("0123456789abcdef"):
+        raise BadRequestError("replaces must be the SHA-256 of a file that is there, in hexadecimal, with mode keep")
+    return quoted(value.encode())
 
 
 def quoted(text: bytes) -> bytes:

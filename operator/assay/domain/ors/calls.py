@@ -1,0 +1,31 @@
+"""What the hands say of a call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallState:
+    """How far a call has come; ``error`` says why it could not be carried out, ``seconds`` how long it ran."""
+
+    done: bool
+    exit_code: int | None
+    timed_out: bool
+    seconds: float
+    output_bytes: int
+    error: str
+
+
+def call_state(answer: Mapping[str, Any]) -> CallState:
+    """Return the state that an answer of the hands tells."""
+    return CallState(
+        done=answer.get("state") == "done",
+        exit_code=answer.get("exitCode"),
+        timed_out=bool(answer.get("timedOut")),
+        seconds=float(answer.get("seconds") or 0),
+        output_bytes=int(answer.get("outputBytes") or 0),
+        error=str(answer.get("error") or ""),
+    )
