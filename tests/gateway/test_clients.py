@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from assay.kube.client import AGENT_EPISODES
+from gateway.relay import relayed
 from gateway.stage import KEYS, Stage
 
 pytestmark = [pytest.mark.runners, pytest.mark.timeout(900)]  # the first time, the clients are installed
@@ -148,6 +149,17 @@ async def test_a_gateway_that_is_replaced_during_a_call(stage: Stage, pythons: d
     async with stage.gateway(port=first.port):
         for seen in [await each.seen() for each in driven]:
             assert seen["text"] == seen["next"] == "ran\nExit code: 0"
+
+
+@pytest.mark.parametrize("cut", ["before", "after"])
+async def test_a_connection_that_breaks_before_the_gateway_has_the_call_or_after_its_id_was_told(
+    stage: Stage, port: int, pythons: dict[str, Path], cut: str
+) -> None:
+    for name in NAMES:
+        async with relayed(port, cut) as (door, relay):
+            seen = await (await drive(pythons[name], name, door, "cut")).seen()
+        assert relay.cuts == 1
+        assert seen == {"first": "ran\nExit code: 0", "next": "ran\nExit code: 0"}
 
 
 @pytest.mark.parametrize(("name", "error"), [("ors-sdk", "RuntimeError"), ("openreward", "SessionTerminatedError")])

@@ -119,6 +119,11 @@ def restart(environment):
         return {"text": text, "next": bash(session, "cat log")}
 
 
+def cut(environment):
+    with environment.session(split="train", index=0) as session:
+        return {"first": bash(session, "echo ran >>log; sleep 1; cat log"), "next": bash(session, "cat log")}
+
+
 def expired(environment):
     with environment.session(split="train", index=0) as session:
         bash(session, "true")

@@ -1,6 +1,6 @@
 """The episode gateway beside what it costs: calls a second, memory of idle episodes, time from create to a first result.
 
-PYTHONPATH=operator:tests python benchmarks/gateway.py [EPISODES [CALLS]]
+PYTHONPATH=operator:tests python benchmarks/episode_gateway.py [EPISODES [CALLS]]
 
 Starts a simulated cluster of its own; each episode has a sandbox by the contract of the hands, over a local directory
 and the real bash, in this process: what is measured is the gateway's way there and back.
