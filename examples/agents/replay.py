@@ -1,12 +1,13 @@
 """An agent that knows the answer: it applies REPLAY_PATCH in its sandbox by tool calls, and submits.
 
 Standard library only, so that it runs in any image with Python.  Without REPLAY_PATCH it looks around and ends without a
-submission.  It speaks the Open Reward Standard by hand; an agent of your own would rather use ``ors-sdk`` or ``openreward``.
+submission.  With REPLAY_CALLS it first makes so many calls that leave a trace each.  It speaks the Open Reward Standard by hand; an agent of your own would rather use ``ors-sdk`` or ``openreward``.
 
 Environment, as Assay sets it for ``spec.agent``: ASSAY_URL, ASSAY_API_KEY, ASSAY_ENVIRONMENT, ASSAY_TASK.
 """
 
 import base64
+import http.client
 import json
 import os
 import sys
@@ -21,22 +22,19 @@ ENVIRONMENT = os.environ["ASSAY_ENVIRONMENT"]
 TRIES = 60
 
 
-def request(method: str, path: str, body: object = None, session: str = "", stream: bool = False) -> Any:
-    """Send one request; the answer's JSON, or for a stream what its events say together."""
-    headers = {"X-API-Key": os.environ["ASSAY_API_KEY"], "Content-Type": "application/json"}
+def opened(method: str, path: str, body: object, session: str, accept: str) -> Any:
+    """Send one request and return the open answer; waits out a gateway that is away or still starting."""
+    headers = {"X-API-Key": os.environ["ASSAY_API_KEY"], "Content-Type": "application/json", "Accept": accept}
     if session:
         headers["X-Session-ID"] = session
-    if stream:
-        headers["Accept"] = "text/event-stream"
     data = json.dumps(body).encode() if body is not None else b"" if method == "POST" else None
     for attempt in range(TRIES):
         try:
             made = urllib.request.Request(URL + path, data=data, headers=headers, method=method)
-            with urllib.request.urlopen(made, timeout=60) as answer:
-                return told(answer) if stream else json.load(answer)
+            return urllib.request.urlopen(made, timeout=60)
         except urllib.error.HTTPError as error:
             said = error.read().decode("utf-8", "replace")
-            if error.code != 503:
+            if error.code not in (502, 503, 504):
                 sys.exit(f"{method} {path}: {error.code}: {said}")
         except OSError as error:
             print(f"{method} {path}: {error}", flush=True)
@@ -44,30 +42,49 @@ def request(method: str, path: str, body: object = None, session: str = "", stre
     sys.exit(f"{method} {path}: no answer")
 
 
-def told(lines: Iterator[bytes]) -> Any:
-    """Read an event stream to its end: the identifier that it begins with, or the JSON in its pieces."""
-    event, text, identifier = "", "", ""
-    for raw in lines:
+def asked(method: str, path: str, body: object = None, session: str = "") -> Any:
+    """Send one request and return its answer's JSON."""
+    with opened(method, path, body, session, "application/json") as answer:
+        return json.load(answer)
+
+
+def events(answer: Any) -> Iterator[tuple[str, str]]:
+    """Yield the events of a stream: name and data."""
+    event = ""
+    for raw in answer:
         line = raw.decode().rstrip("\r\n")
         if line.startswith("event:"):
             event = line[6:].strip()
         elif line.startswith("data:"):
-            value = line[5:].lstrip()
-            if event == "task_id":
-                identifier = value
-            elif event == "error":
-                sys.exit(f"the gateway says: {value}")
-            else:
-                text += value
-        if event == "end" and not line:
-            break
-    return json.loads(text) if text else identifier
+            yield event, line[5:].lstrip()
+
+
+def called(session: str, name: str, arguments: dict[str, object]) -> dict[str, Any]:
+    """Make a call and return its result; a stream that breaks off is taken up again by the call's identifier."""
+    body: dict[str, object] = {"name": name, "input": arguments}
+    for _ in range(TRIES):
+        text = ""
+        try:
+            with opened("POST", f"/{ENVIRONMENT}/call", body, session, "text/event-stream") as answer:
+                for event, data in events(answer):
+                    if event == "task_id":
+                        body["task_id"] = data
+                    elif event == "error":
+                        sys.exit(f"the gateway says: {data}")
+                    else:
+                        text += data
+                    if event == "end":
+                        result: dict[str, Any] = json.loads(text)
+                        return result
+        except (OSError, http.client.HTTPException) as error:
+            print(f"{name}: {error}", flush=True)
+        time.sleep(1)
+    sys.exit(f"{name}: no result")
 
 
 def call(session: str, name: str, **arguments: object) -> dict[str, Any]:
     """Call a tool and show what it says."""
-    body = {"name": name, "input": arguments}
-    result = request("POST", f"/{ENVIRONMENT}/call", body, session, stream=True)
+    result = called(session, name, arguments)
     if not result["ok"]:
         sys.exit(f"{name} was refused: {result['error']}")
     output: dict[str, Any] = result["output"]
@@ -77,17 +94,19 @@ def call(session: str, name: str, **arguments: object) -> dict[str, Any]:
 
 def main() -> None:
     """Play one episode."""
-    opened = request("POST", "/create_session", {}, stream=True)
-    session = opened["sid"] if isinstance(opened, dict) else opened
+    session = asked("POST", "/create_session", {})["sid"]
     task = {"task": os.environ["ASSAY_TASK"]}
-    request("POST", "/create", {"env_name": ENVIRONMENT, "task_spec": task}, session)
-    print(request("GET", f"/{ENVIRONMENT}/prompt", session=session)[0]["text"][:500], flush=True)
+    asked("POST", "/create", {"env_name": ENVIRONMENT, "task_spec": task}, session)
+    print(asked("GET", f"/{ENVIRONMENT}/prompt", session=session)[0]["text"][:500], flush=True)
     call(session, "bash", command="git log --oneline | head -3; git status --short | head", description="look around")
+    for number in range(int(os.environ.get("REPLAY_CALLS", "0"))):
+        call(session, "bash", command=f"echo {number} >>/tmp/calls; sleep 1", description="leave a trace")
     patch = os.environ.get("REPLAY_PATCH", "")
     if not patch:
         return
     encoded = base64.b64encode(patch.encode()).decode()
     call(session, "bash", command=f"printf %s {encoded} | base64 -d | git apply -", description="apply the answer")
+    call(session, "bash", command="cat /tmp/calls; true", description="read the traces")
     done = call(session, "submit_answer")
     print(f"reward {done['reward']}, finished {done['finished']}", flush=True)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import random
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -40,11 +42,11 @@ def episode(release: Release, name: str, task: dict[str, Any], **spec: Any) -> d
     }
 
 
-def agent(release: Release, patch: str = "") -> dict[str, Any]:
+def agent(release: Release, patch: str = "", calls: int = 0) -> dict[str, Any]:
     return {
         "image": release.image,
         "command": ["python3", "-I", "-c", AGENT],
-        "env": [{"name": "REPLAY_PATCH", "value": patch}],
+        "env": [{"name": "REPLAY_PATCH", "value": patch}, {"name": "REPLAY_CALLS", "value": str(calls)}],
     }
 
 
@@ -110,3 +112,31 @@ def test_a_sandboxs_tree_is_graded_when_submit_is_raised_by_hand(release: Releas
     status = ended(release, "by-hand")
     assert (status["phase"], status["reward"]) == ("Finished", 0.0)
     assert status["submissions"][0]["reason"] == "NothingSubmitted"
+
+
+def test_gateways_and_the_operator_killed_at_random_points_lose_and_repeat_no_call(
+    release: Release, task: dict[str, Any]
+) -> None:
+    patch, calls, names = task["spec"]["task"]["patch"], 12, [f"disturbed-{number}" for number in range(3)]
+    for name in names:
+        release.apply(episode(release, name, task, agent=agent(release, patch, calls)))
+    release.program(
+        "kubectl", "wait", "--for=condition=SandboxReady", f"ae/{names[0]}", "-n", release.runs, "--timeout=240s"
+    )
+    seed = random.randrange(10**6)
+    print(f"seed {seed}")
+    chance = random.Random(seed)
+    for _ in range(5):
+        time.sleep(chance.uniform(0.5, 5))
+        component = chance.choice(["gateway", "gateway", "operator"])
+        pods = release.cluster.kubectl(
+            "get", "pod", "-n", release.system, "-l", f"app.kubernetes.io/component={component}", "-o", "name"
+        ).stdout.split()
+        if pods:
+            victim = chance.choice(pods)
+            release.cluster.kubectl("delete", victim, "-n", release.system, "--force", "--grace-period=0", check=False)
+    for name in names:
+        status = ended(release, name)
+        assert (status["phase"], status.get("reward")) == ("Finished", 1.0), (name, json.dumps(status, indent=1))
+        assert len(status["submissions"]) == 1
+        assert status["toolCalls"]["count"] == calls + 3, "each call ran once"
