@@ -9,7 +9,7 @@ import sys
 import time
 
 STAGES = {
-    "unit": ("not api and not cluster and not runners", ()),
+    "unit": ("not api and not cluster and not runners", ("-n", "2", "--dist", "loadfile")),
     "runners": ("runners", ()),
     "api": ("api", ()),
     "cluster": ("cluster", ()),
