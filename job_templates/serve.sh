@@ -273,7 +273,8 @@ assay_note_base() {
 	assay_store=
 }
 
-# The job of a submission: the diff on standard output, with every other process of the container stopped.
+# The job of a submission: the diff on standard output, with every other process of the container stopped.  Every file is
+# read: times and sizes, which an index goes by, miss a change of the same size within the second.
 # Exit codes: 0 (empty: nothing changed); 3 nothing can be captured, 4 too large, 5 git failed: with words on the output.
 assay_capture() {
 	kill -STOP -1 2>/dev/null
@@ -290,7 +291,7 @@ assay_take() {
 		echo "nothing can be captured: the repository in $assay_top was removed or replaced"
 		return 3
 	}
-	assay_said=$({ cat "$assay_store/index" >"$assay_store/next" && assay_git -c core.bigFileThreshold=16m add -A; } 2>&1) &&
+	assay_said=$({ assay_git read-tree "$assay_tree" && assay_git -c core.bigFileThreshold=16m add -A; } 2>&1) &&
 		assay_next=$(assay_git write-tree 2>&1) || {
 		printf '%s\n' "nothing can be captured: git failed: $assay_said $assay_next"
 		return 5

@@ -102,13 +102,13 @@ async def test_what_is_not_there_yet_is_waited_for(store: Store) -> None:
         assert {one.type: one.reason for one in idle.status.conditions}["Accepted"] == reason
 
 
-async def test_an_episode_without_a_submission_stays_pending_and_says_why(store: Store) -> None:
+async def test_an_episode_with_a_sandbox_waits_for_the_master_key_and_says_so(store: Store) -> None:
     raw = episode(validation="v")
     del raw["spec"]["submission"]
     idle = await EpisodeLine(Server(), store).memory_of(raw)  # type: ignore[arg-type]
     assert isinstance(idle, Idle)
     assert idle.status.phase == "Pending"
-    assert {one.type: one.reason for one in idle.status.conditions}["SandboxReady"] == "SandboxUnavailable"
+    assert {one.type: one.reason for one in idle.status.conditions}["SandboxReady"] == "MasterKeyMissing"
 
 
 REFUSED = {
