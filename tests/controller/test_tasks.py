@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from assay.api.bundles import BundledTask
+from assay.controller.cache import Cache
 from assay.controller.lines import Idle
 from assay.controller.memory import Memory, memory_of
 from assay.controller.tasks import TaskUnavailableError, load_bundled
@@ -108,7 +109,7 @@ async def test_a_statement_that_may_not_be_used_ends_its_task_before_any_run(
 ) -> None:
     raw = referring(store.put(document_of(bundled())).sha256)
     raw["spec"] |= {"statementReview": review} if review else {}
-    found = await ValidationLine(store, review_required=required).memory_of(raw)
+    found = await ValidationLine(store, Cache(), review_required=required).memory_of(raw)
     assert isinstance(found, Idle)
     assert found.ending is not None
     assert (found.status.phase, found.ending.labels) == ("Complete", ("Invalid", reason))
@@ -117,4 +118,20 @@ async def test_a_statement_that_may_not_be_used_ends_its_task_before_any_run(
 async def test_an_accepted_statement_is_run(store: Store) -> None:
     raw = referring(store.put(document_of(bundled())).sha256)
     raw["spec"]["statementReview"] = {"decision": "Accepted"}
-    assert isinstance(await ValidationLine(store, review_required=True).memory_of(raw), Memory)
+    assert isinstance(await ValidationLine(store, Cache(), review_required=True).memory_of(raw), Memory)
+
+
+async def test_a_bundles_task_on_the_other_side_of_its_repository_is_dropped_the_later_one(store: Store) -> None:
+    digest, cache = store.put(document_of(bundled(repo="Acorn/Lantern"))).sha256, Cache({"acorn/lamp": "acorn/lantern"})
+    first, second = referring(digest), referring(store.put(document_of(bundled(repo="acorn/lamp"))).sha256)
+    for raw, uid, split, created in ((first, "uid-1", "eval", "01"), (second, "uid-2", "train", "02")):
+        raw["metadata"] |= {"uid": uid, "creationTimestamp": f"2026-01-{created}T00:00:00Z"}
+        raw["spec"]["split"] = split
+        cache.see_object(raw)
+    line = ValidationLine(store, cache)
+    assert isinstance(await line.memory_of(first), Memory)
+    found = await line.memory_of(second)
+    assert isinstance(found, Idle)
+    assert found.ending is not None
+    assert found.ending.labels == ("Invalid", "SplitConflict")
+    assert isinstance(await line.memory_of(first), Memory), "what came first stays"

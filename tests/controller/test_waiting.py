@@ -53,7 +53,7 @@ def reconciler_of(server: Server, store: Path) -> Reconciler:
         slots=Slots(0),
         store=Store(f"file://{store}"),
         recorder=Recorder(server),
-        lines={"TaskValidation": ValidationLine(Store(f"file://{store}"))},
+        lines={"TaskValidation": ValidationLine(Store(f"file://{store}"), cache)},
         template={},
         script=b"",
         infra_retries=3,

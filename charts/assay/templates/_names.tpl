@@ -52,6 +52,8 @@ pullPolicy: {{ .Values.image.pullPolicy | toJson }}
 pullSecrets: {{ .Values.image.pullSecrets | toJson }}
 maxPods: {{ .Values.operator.maxPods | toJson }}
 infraRetries: {{ .Values.operator.infraRetries | toJson }}
+reviewRequired: {{ .Values.operator.reviewRequired | toJson }}
+renamedRepos: {{ .Values.operator.renamedRepos | toJson }}
 maxSandboxes: {{ .Values.operator.maxSandboxes | toJson }}
 cpuRequestFraction: {{ .Values.operator.cpuRequestFraction | toJson }}
 resyncSeconds: {{ .Values.operator.resyncSeconds | toJson }}

@@ -133,12 +133,18 @@ async def _digests(client: Client, kind: Kind, namespace: str) -> set[str]:
 
 def submissions_in(files: Sequence[Path], namespace: str) -> Iterator[Submission]:
     """Yield the objects of all files in order.  ``ManifestError`` names the file and the document."""
+    for place, document in documents_in(files):
+        yield _submission(place, document, namespace)
+
+
+def documents_in(files: Sequence[Path]) -> Iterator[tuple[str, Any]]:
+    """Yield the documents of all files in order, each with its place for messages."""
     for file in files:
         for path in _paths(file):
             text = sys.stdin.read() if str(path) == "-" else path.read_text(encoding="utf-8")
             for number, document in enumerate(yaml.load_all(text, Loader=LOADER)):
                 if document is not None:
-                    yield _submission(f"{path}, document {number}", document, namespace)
+                    yield f"{path}, document {number}", document
 
 
 def _paths(file: Path) -> list[Path]:

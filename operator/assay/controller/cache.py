@@ -12,13 +12,18 @@ from typing import Any
 
 from assay.domain.episodes import FINAL
 from assay.domain.pods import PodView, seconds_since_1970, view_of
+from assay.domain.splits import Placed, canonical_repo
 
 REMEMBERED_DELETIONS = 20_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObjectView:
-    """An object, without its task; ``complete``: its end is written and final."""
+    """An object, without its task; ``complete``: its end is written and final.
+
+    ``split`` and ``repo`` (of an inline task) say which side of a data set its repository is on; a ``dropped`` task is on
+    none.
+    """
 
     kind: str
     namespace: str
@@ -32,6 +37,9 @@ class ObjectView:
     observed: int
     suspended: bool
     priority: int
+    split: str = ""
+    repo: str = ""
+    dropped: bool = False
 
 
 def object_view_of(raw: Mapping[str, Any]) -> ObjectView:
@@ -51,6 +59,9 @@ def object_view_of(raw: Mapping[str, Any]) -> ObjectView:
         observed=int(status.get("observedGeneration") or 0),
         suspended=bool(spec.get("suspend")),
         priority=int(spec.get("priority") or 0),
+        split=spec.get("split") or "",
+        repo=((spec.get("task") or {}).get("repo") or "") if spec.get("split") else "",
+        dropped=status.get("verdict") == "Invalid",
     )
 
 
@@ -63,11 +74,15 @@ def _is_complete(kind: str, status: Mapping[str, Any]) -> bool:
 class Cache:
     """Objects and pods by UID, pods by owner too."""
 
-    def __init__(self) -> None:
+    def __init__(self, renamed: Mapping[str, str] | None = None) -> None:
+        """Begin with nothing known; ``renamed`` maps former names of repositories, and forks, to the present ones."""
+        self._renamed = dict(renamed or {})
         self._objects: dict[str, ObjectView] = {}
         self._pods: dict[str, PodView] = {}
         self._owned: dict[str, set[str]] = {}
         self._deleted: dict[str, None] = {}
+        self._repos: dict[str, str] = {}
+        self._placed: dict[str, set[str]] = {}
 
     def __len__(self) -> int:
         return len(self._objects)
@@ -94,12 +109,40 @@ class Cache:
         known = self._objects.get(view.uid)
         if known is None or view.resource_version >= known.resource_version:
             self._objects[view.uid] = view
+            if view.repo:
+                self.place(view.uid, view.repo)
             return view
         return known
+
+    def place(self, uid: str, repo: str) -> None:
+        """Note the repository of an object's task, under the name that all of its names come down to."""
+        repo = canonical_repo(repo, self._renamed)
+        if self._repos.get(uid) != repo:
+            self._unplace(uid)
+            self._repos[uid] = repo
+            self._placed.setdefault(repo, set()).add(uid)
+
+    def placed(self, repo: str) -> list[Placed]:
+        """Return the tasks of a repository that are on a side and not dropped."""
+        name = canonical_repo(repo, self._renamed)
+        views = [self._objects[uid] for uid in self._placed.get(name, ()) if uid in self._objects]
+        return [
+            Placed(uid=view.uid, name=view.name, repo=name, split=view.split, created=view.created)
+            for view in views
+            if view.split and not view.dropped and not view.deleting
+        ]
+
+    def _unplace(self, uid: str) -> None:
+        repo = self._repos.pop(uid, None)
+        if repo is not None:
+            self._placed[repo].discard(uid)
+            if not self._placed[repo]:
+                del self._placed[repo]
 
     def drop_object(self, uid: str) -> None:
         """Note that an object is gone."""
         self._objects.pop(uid, None)
+        self._unplace(uid)
 
     def see_pod(self, raw: Mapping[str, Any]) -> PodView | None:
         """Note a pod; None when it is one that the operator has deleted, or an older version."""

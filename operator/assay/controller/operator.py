@@ -52,7 +52,7 @@ class Operator:
     def __init__(self, settings: Settings, client: Client, store: Store) -> None:
         self._settings = settings
         self._client = client
-        self._cache = Cache()
+        self._cache = Cache(settings.renamed_repos)
         self._queue: WorkQueue[str] = WorkQueue()
         self._slots = Slots(settings.max_pods)
         self._recorder = Recorder(client)
@@ -70,7 +70,7 @@ class Operator:
             store=store,
             recorder=self._recorder,
             lines={
-                "TaskValidation": ValidationLine(store, review_required=settings.review_required),
+                "TaskValidation": ValidationLine(store, self._cache, review_required=settings.review_required),
                 "AgentEpisode": EpisodeLine(client, store, self._sandboxes),
             },
             template=yaml.safe_load(read_template(settings.templates, "run.yaml")),

@@ -55,6 +55,8 @@ class Settings(BaseModel):
     workers: Annotated[int, Field(ge=1, le=512)] = 48
     resync_seconds: Annotated[float, Field(gt=0)] = 600.0
     store: Annotated[str, Field(max_length=400)] = "file:///var/lib/assay/store"
+    renamed_repos: Mapping[str, str] = {}
+    """Former names of repositories, and forks, with the present name: both are one repository, on one side of a split."""
     review_required: bool = False
     """Whether a task whose statement nobody has decided on is dropped as ``StatementUnreviewed``."""
     upload_bytes: Annotated[int, Field(ge=0)] = 64 * 1024 * 1024

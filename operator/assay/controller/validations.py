@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from assay.api import v1alpha1 as api
+from assay.controller.cache import Cache
 from assay.controller.lines import Ending, Idle
 from assay.controller.memory import Memory, memory_of, status_from
 from assay.controller.tasks import TaskUnavailableError, load_bundled
@@ -14,6 +15,7 @@ from assay.domain.decide import Knowledge, verdict_in
 from assay.domain.documents import report_document
 from assay.domain.outcomes import Artifact
 from assay.domain.screening import Dropped
+from assay.domain.splits import split_conflict
 from assay.domain.status import TASK_UNAVAILABLE, dropped_status, refused_status, status_of, unavailable_status
 from assay.domain.task import Refusal
 from assay.domain.verdict import Verdict
@@ -26,8 +28,9 @@ class ValidationLine:
 
     kind = TASK_VALIDATIONS
 
-    def __init__(self, store: Store, *, review_required: bool = False) -> None:
+    def __init__(self, store: Store, cache: Cache, *, review_required: bool = False) -> None:
         self._store = store
+        self._cache = cache
         self._review_required = review_required
 
     async def memory_of(self, raw: Mapping[str, Any]) -> Memory | Idle | Refusal:
@@ -45,8 +48,23 @@ class ValidationLine:
         if isinstance(bundled, Refusal):
             return bundled
         memory = memory_of(raw, bundled, review_required=self._review_required)
-        dropped = memory.dropped if isinstance(memory, Memory) else None
-        return _dropped(raw, memory, dropped) if isinstance(memory, Memory) and dropped else memory
+        if isinstance(memory, Refusal):
+            return memory
+        dropped = memory.dropped or self._conflict(raw, memory.task.repo)
+        return _dropped(raw, memory, dropped) if dropped else memory
+
+    def _conflict(self, raw: Mapping[str, Any], repo: str) -> Dropped | None:
+        """Return why a task may not stand beside those of its repository that came before it.
+
+        A task of a bundle tells its repository only here, so that the cache is told.
+        """
+        view = self._cache.get(raw["metadata"]["uid"])
+        if view is None or not view.split or not repo:
+            return None
+        self._cache.place(view.uid, repo)
+        others = self._cache.placed(repo)
+        own = [other for other in others if other.uid == view.uid]
+        return split_conflict(own[0], others) if own else None
 
     def refused(
         self, raw: Mapping[str, Any], refusal: Refusal, *, generation: int, now: float
