@@ -37,7 +37,8 @@ class Site:
         self.stage = Stage(
             name=cluster.name, environment=cluster.environment, directory=directory, login=login_of(kubeconfig)
         )
-        self.stage.kubectl("create", "namespace", NAMESPACE)
+        namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
+        self.stage.kubectl("apply", "--server-side", "-f", "-", stdin=json.dumps(namespace))
         self.operator = OperatorProcess(self.stage, folder, store=store)
         self.operator.start()
 
