@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import random
+import signal
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -114,6 +117,22 @@ def test_a_sandboxs_tree_is_graded_when_submit_is_raised_by_hand(release: Releas
     assert status["submissions"][0]["reason"] == "NothingSubmitted"
 
 
+def kill_one(release: Release, component: str, chance: random.Random) -> None:
+    """Kill the processes of one pod of a component by SIGKILL, found by the pod's UID in their control groups."""
+    path = "jsonpath={.items[*].metadata.uid}"
+    selector = f"app.kubernetes.io/component={component}"
+    uids = release.cluster.kubectl("get", "pod", "-n", release.system, "-l", selector, "-o", path).stdout.split()
+    assert uids
+    uid = chance.choice(uids)
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            found = uid in (process / "cgroup").read_text() and b"assay" in (process / "cmdline").read_bytes()
+            if found:
+                os.kill(int(process.name), signal.SIGKILL)
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+
+
 def test_gateways_and_the_operator_killed_at_random_points_lose_and_repeat_no_call(
     release: Release, task: dict[str, Any]
 ) -> None:
@@ -128,13 +147,7 @@ def test_gateways_and_the_operator_killed_at_random_points_lose_and_repeat_no_ca
     chance = random.Random(seed)
     for _ in range(5):
         time.sleep(chance.uniform(0.5, 5))
-        component = chance.choice(["gateway", "gateway", "operator"])
-        pods = release.cluster.kubectl(
-            "get", "pod", "-n", release.system, "-l", f"app.kubernetes.io/component={component}", "-o", "name"
-        ).stdout.split()
-        if pods:
-            victim = chance.choice(pods)
-            release.cluster.kubectl("delete", victim, "-n", release.system, "--force", "--grace-period=0", check=False)
+        kill_one(release, chance.choice(["gateway", "gateway", "operator"]), chance)
     for name in names:
         status = ended(release, name)
         assert (status["phase"], status.get("reward")) == ("Finished", 1.0), (name, json.dumps(status, indent=1))

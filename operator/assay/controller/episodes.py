@@ -192,7 +192,10 @@ class EpisodeLine:
         task = task_from_spec(given)
         if isinstance(task, Refusal):
             return task
-        report = await asyncio.to_thread(self._store.get, status.report.sha256)
+        try:
+            report = await asyncio.to_thread(self._store.get, status.report.sha256)
+        except ArtifactLostError as lost:
+            return self._waits(raw, "Accepted", "EvidenceLost", f"the report of {name} is gone: {lost}", AGAIN_SECONDS)
         expected = validated_expectation(task, status, report)
         if isinstance(expected, Refusal):
             return expected
