@@ -245,15 +245,17 @@ def test_what_cannot_be_graded_says_so(ledger: Stage) -> None:
 
 
 def test_gold_over_a_validated_set_scores_one_and_empty_scores_nothing(ledger: Stage, tmp_path: Path) -> None:
-    for given, resolved in (("gold", 1), ("empty", 0)):
+    for given, score in (("gold", 1.0), ("empty", 0.0)):
         command = ("-m", "assay", "evaluate", given, "--out", str(tmp_path), "--run-id", given, "-n", NAMESPACE)
         for _ in range(2):  # the second call finds the first one's episodes
             program(ledger.cluster, *command)
         own = json.loads((tmp_path / given / "assay.json").read_text())
-        assert (own["predictions"], own["resolved"], own["score"]) == (1, resolved, float(resolved))
+        tasks = own["predictions"]  # the node's other tests leave valid tasks, too
+        assert tasks >= 1
+        assert (own["resolved"], own["score"]) == (round(tasks * score), score)
         report = json.loads((tmp_path / given / f"{given}.{given}.json").read_text())
-        assert report["resolved_instances"] == resolved
-        assert report["empty_patch_instances"] == 1 - resolved
+        assert report["resolved_instances"] == round(tasks * score)
+        assert report["empty_patch_instances"] == tasks - round(tasks * score)
     assert "resolved -> " in program(
         ledger.cluster, "-m", "assay", "compare", str(tmp_path / "gold"), str(tmp_path / "empty")
     )

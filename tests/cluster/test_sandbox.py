@@ -20,7 +20,7 @@ from conftest import ROOT, TestCluster
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(900)]
 
-RUNS, CLIENTS = "assay-runs", "assay-system"
+RUNS, CLIENTS = "sandbox-runs", "assay-system"
 KEY = "7" * 64
 ASK = """
 import json, sys, time, urllib.request
@@ -82,9 +82,8 @@ def place(cluster: TestCluster, tmp_path_factory: pytest.TempPathFactory) -> Ite
         cluster.kubectl("create", "namespace", name, check=False)
     cluster.kubectl("apply", "-n", RUNS, "-f", str(ROOT / "job_templates" / "networkpolicies.yaml"))
     yield Place(cluster, image, yaml.safe_load(path.read_text()))
-    cluster.kubectl("delete", "-n", RUNS, "-f", str(ROOT / "job_templates" / "networkpolicies.yaml"))
-    for name in (RUNS, CLIENTS):
-        cluster.kubectl("delete", "namespace", name)
+    cluster.kubectl("delete", "pod", "friend", "stranger", "-n", CLIENTS, "--ignore-not-found", "--grace-period=1")
+    cluster.kubectl("delete", "namespace", RUNS, "--wait=false")
 
 
 def output_of(cluster: TestCluster, *command: str) -> str:
