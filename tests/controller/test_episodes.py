@@ -134,3 +134,12 @@ async def test_an_invalid_validation_is_refused_with_its_reason(store: Store) ->
     refusal = await EpisodeLine(Server(invalid), store).memory_of(episode(validation="v"))  # type: ignore[arg-type]
     assert isinstance(refusal, Refusal)
     assert "NoTargetTests" in refusal.why
+
+
+async def test_what_is_held_of_an_episode_goes_with_it(store: Store) -> None:
+    line = EpisodeLine(Server(), store)  # type: ignore[arg-type]
+    raw = episode(task=inline(("t",)))
+    line._tasks[raw["metadata"]["uid"]] = (object(), object(), "")  # type: ignore[assignment]
+    line.forget(raw["metadata"]["uid"])
+    line.forget("never seen")
+    assert not line._tasks

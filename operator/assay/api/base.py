@@ -52,6 +52,18 @@ def immutable(field: str, *, optional: bool = False) -> Rule:
     )
 
 
+def lasting(*fields: str) -> tuple[Rule, ...]:
+    """Return the rules that durations are longer than nothing and at most a year."""
+    return tuple(
+        Rule(
+            f"duration(self.{name}) > duration('0s') && duration(self.{name}) <= duration('8760h')",
+            "must be longer than nothing and at most a year, for example 90s, 10m or 1h30m",
+            name,
+        )
+        for name in fields
+    )
+
+
 def excludes(plain: str, base64: str) -> Rule:
     """Return the rule that at most one of two fields is given."""
     return Rule(

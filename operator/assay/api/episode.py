@@ -19,6 +19,7 @@ from assay.api.base import (
     excludes,
     immutable,
     is_base64,
+    lasting,
 )
 from assay.api.status import Artifact, Condition, ImageStatus, RunStatus, TestGroup
 from assay.api.task import Resources, Task, TaskFrom, Timeouts
@@ -90,14 +91,7 @@ class Agent(Resource):
 class Limits(Resource):
     """What an episode may use up."""
 
-    cel: ClassVar = tuple(
-        Rule(
-            f"duration(self.{name}) > duration('0s') && duration(self.{name}) <= duration('8760h')",
-            "must be longer than nothing and at most a year, for example 90s, 10m or 1h30m",
-            name,
-        )
-        for name in ("episode", "idle", "toolCall", "test")
-    )
+    cel: ClassVar = lasting("episode", "idle", "toolCall", "test")
 
     episode: Duration = Field(default="8h", description="Longest life of an episode, from its sandbox's start.")
     idle: Duration = Field(default="30m", description="Longest time without a call or a ping.")

@@ -22,6 +22,7 @@ from assay.api.base import (
     TestNames,
     excludes,
     is_base64,
+    lasting,
 )
 
 
@@ -118,14 +119,7 @@ class TaskFrom(Resource):
 class Timeouts(Resource):
     """One clock a stage; whichever fires is named in the status."""
 
-    cel: ClassVar = tuple(
-        Rule(
-            f"duration(self.{stage}) > duration('0s') && duration(self.{stage}) <= duration('8760h')",
-            "must be longer than nothing and at most a year, for example 90s, 10m or 1h30m",
-            stage,
-        )
-        for stage in ("queue", "pull", "setup", "test")
-    )
+    cel: ClassVar = lasting("queue", "pull", "setup", "test")
 
     queue: Duration = Field(default="24h", description="Longest wait of a run for a place on a node.")
     pull: Duration = Field(default="30m", description="Longest time from the pod's placement to its image's presence.")

@@ -34,6 +34,7 @@ from assay.api.base import (
     excludes,
     immutable,
     is_base64,
+    lasting,
     to_wire,
 )
 from assay.api.episode import (
@@ -155,5 +156,6 @@ __all__ = [
     "excludes",
     "immutable",
     "is_base64",
+    "lasting",
     "to_wire",
 ]

@@ -15,12 +15,12 @@ import yaml
 from assay.cli.at_once import finished
 from assay.cli.progress import progress_of
 from assay.domain.datasets.digests import canonical, digest_of
-from assay.kube.client import TASK_VALIDATIONS, ApiError, Client, Kind
+from assay.kube.client import AGENT_EPISODES, TASK_VALIDATIONS, ApiError, Client, Kind
 
 ANNOTATION = "assay.dev/manifest-sha256"
 KINDS = {
     "TaskValidation": TASK_VALIDATIONS,
-    "AgentEpisode": Kind(prefix=TASK_VALIDATIONS.prefix, plural="agentepisodes"),
+    "AgentEpisode": AGENT_EPISODES,
 }
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 SUFFIXES = {".yaml", ".yml", ".json"}

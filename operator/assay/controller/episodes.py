@@ -15,7 +15,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from assay.api import v1alpha1 as api
-from assay.controller.lines import Ending, Idle
+from assay.controller.lines import Ending, Idle, grade_ending
 from assay.controller.memory import Memory, refusal_of
 from assay.controller.sandboxes import Episode, SandboxDriver
 from assay.controller.tasks import TaskUnavailableError, load_bundled
@@ -38,9 +38,8 @@ from assay.domain.grading import Expectation, Grade, RewardMode
 from assay.domain.manifests import Owner
 from assay.domain.outcomes import Artifact
 from assay.domain.plan import plan_grading
-from assay.domain.profiles import PROFILES, profile_named
 from assay.domain.status import TASK_UNAVAILABLE
-from assay.domain.task import Refusal, Task, limits_of, seconds_of, task_from_spec
+from assay.domain.task import Refusal, Task, limits_of, profile_of, seconds_of, task_from_spec
 from assay.kube.client import AGENT_EPISODES, TASK_VALIDATIONS, ApiError, Client
 from assay.store.artifacts import ArtifactLostError, Store
 
@@ -105,8 +104,6 @@ class EpisodeLine:
         )
         step = await self._sandboxes.step(episode)
         if isinstance(step, Idle):
-            if step.ending:
-                del self._tasks[uid]
             return step
         grading = replace(grading_of(step.content, task, expected, RewardMode(spec.reward)), diff=step.diff)
         return self._grading_memory(raw, spec, task, step.pinned, replace(grading, number=step.number))
@@ -128,12 +125,11 @@ class EpisodeLine:
     def _grading_memory(
         raw: Mapping[str, Any], spec: api.AgentEpisodeSpec, task: Task, pinned: str, grading: Grading
     ) -> Memory | Refusal:
-        limits, profile = limits_of(spec), profile_named(spec.profile)
+        limits, profile = limits_of(spec), profile_of(spec)
         if isinstance(limits, Refusal):
             return limits
-        if profile is None:
-            known = ", ".join(sorted(PROFILES))
-            return Refusal(field="spec.profile", why=f"unknown profile {spec.profile!r}; known: {known}")
+        if isinstance(profile, Refusal):
+            return profile
         return Memory(
             owner=_owner(raw, spec),
             task=task,
@@ -267,11 +263,13 @@ class EpisodeLine:
 
     def ending(self, conclusion: Grade) -> Ending:
         """Return what the grade is told as."""
-        word = "Graded" if conclusion.graded else "NotGraded"
-        reward = "" if conclusion.reward is None else f"reward {conclusion.reward:g}: "
-        return Ending(
-            labels=(word, conclusion.reason), reason=conclusion.reason, message=f"{reward}{conclusion.message}"
-        )
+        return grade_ending(conclusion.reward, conclusion.reason, conclusion.message)
+
+    def forget(self, uid: str) -> None:
+        """Drop an episode's task, and what is known of its sandbox."""
+        self._tasks.pop(uid, None)
+        if self._sandboxes:
+            self._sandboxes.forget(uid)
 
 
 def _owner(raw: Mapping[str, Any], spec: api.AgentEpisodeSpec) -> Owner:

@@ -20,6 +20,10 @@ Conclusion = TypeVar("Conclusion")
 Status = api.TaskValidationStatus | api.AgentEpisodeStatus
 
 
+class NotReadyError(Exception):
+    """The operator cannot make a pod yet; it is tried again."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ending:
     """What an object's end is told as: metric labels, the event's reason and message."""
@@ -27,6 +31,12 @@ class Ending:
     labels: tuple[str, str]
     reason: str
     message: str
+
+
+def grade_ending(reward: float | None, reason: str, message: str) -> Ending:
+    """Return what a grade is told as; ``reward`` is None when nothing was graded."""
+    word, told = ("NotGraded", "") if reward is None else ("Graded", f"reward {reward:g}: ")
+    return Ending(labels=(word, reason), reason=reason, message=told + message)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,3 +85,6 @@ class Line(Protocol[Conclusion]):
 
     def ending(self, conclusion: Conclusion) -> Ending:
         """Return what the end is told as."""
+
+    def forget(self, uid: str) -> None:
+        """Drop what is held of an object that has ended, or is gone."""

@@ -20,10 +20,10 @@ from assay.domain.episodes import Grading
 from assay.domain.manifests import InputFile, Owner
 from assay.domain.outcomes import Artifact, FaultKind, RunOutcome
 from assay.domain.plan import RunPlan, epoch_of, plan_runs
-from assay.domain.profiles import PROFILES, Profile, profile_named
+from assay.domain.profiles import Profile
 from assay.domain.screening import Dropped, screened
 from assay.domain.status import PENDING
-from assay.domain.task import Limits, Refusal, Task, limits_of, limits_with_checks, task_from_spec
+from assay.domain.task import Limits, Refusal, Task, limits_of, limits_with_checks, profile_of, task_from_spec
 from assay.store.artifacts import Store
 
 
@@ -67,14 +67,13 @@ def memory_of(
     given = bundled or spec.task
     if given is None:
         return Refusal(field="spec.task", why="one of task and taskFrom must be given")
-    task, limits, profile = task_from_spec(given), limits_of(spec), profile_named(spec.profile)
+    task, limits, profile = task_from_spec(given), limits_of(spec), profile_of(spec)
     if isinstance(task, Refusal):
         return task
     if isinstance(limits, Refusal):
         return limits
-    if profile is None:
-        known = ", ".join(sorted(PROFILES))
-        return Refusal(field="spec.profile", why=f"unknown profile {spec.profile!r}; known: {known}")
+    if isinstance(profile, Refusal):
+        return profile
     metadata = raw["metadata"]
     return Memory(
         owner=Owner(namespace=metadata["namespace"], name=metadata["name"], uid=metadata["uid"], epoch=epoch_of(spec)),

@@ -23,8 +23,9 @@ from assay.controller.episodes import EpisodeLine
 from assay.controller.events import Recorder
 from assay.controller.handlers import frame_settings, registry_of
 from assay.controller.isolation import live_targets
+from assay.controller.lines import NotReadyError
 from assay.controller.queue import LONGEST_BACKOFF, WorkQueue
-from assay.controller.reconcile import NotReadyError, Reconciler
+from assay.controller.reconcile import Reconciler
 from assay.controller.sandboxes import SandboxDriver, SandboxSettings
 from assay.controller.serve import application
 from assay.controller.settings import Settings

@@ -18,7 +18,7 @@ from assay.api import v1alpha1 as api
 from assay.controller import metrics
 from assay.controller.cache import Cache, ObjectView
 from assay.controller.events import Recorder
-from assay.controller.lines import Idle, Line, Status
+from assay.controller.lines import Ending, Idle, Line, NotReadyError, Status
 from assay.controller.memory import Memory, restore, runs_in
 from assay.controller.queue import WorkQueue
 from assay.controller.slots import Slots
@@ -53,10 +53,6 @@ READERS = 8
 MAX_TURNS = 10
 IDLE_MEMORIES = 300
 """Objects held at once before those without a pod are read again when their turn comes: a task may have megabytes."""
-
-
-class NotReadyError(Exception):
-    """The operator has no positive control yet: no run may start."""
 
 
 class Reconciler:
@@ -167,9 +163,7 @@ class Reconciler:
         if idle.error:
             raise idle.error
         if idle.ending:
-            metrics.ENDINGS[view.kind].labels(*idle.ending.labels).inc()
-            log.info("%s: %s, %s", view.name, idle.ending.reason, idle.ending.message)
-            self._recorder.normal(view, idle.ending.reason, idle.ending.message)
+            self._tell(view, idle.ending)
         if idle.again_seconds:
             self._queue.add_at(view.uid, time.monotonic() + idle.again_seconds)
 
@@ -302,13 +296,15 @@ class Reconciler:
         view = await self._patch(view, status)
         memory.status, memory.committed = status, frozenset(known.outcomes)
         if verdict:
-            end = line.ending(verdict)
-            metrics.ENDINGS[view.kind].labels(*end.labels).inc()
-            log.info("%s: %s, %s", view.name, end.reason, end.message)
-            self._recorder.normal(view, end.reason, end.message)
+            self._tell(view, line.ending(verdict))
         elif first:
             self._recorder.normal(view, "TaskAccepted", f"{counted(len(known.plan.runs), 'run')} planned")
         return view
+
+    def _tell(self, view: ObjectView, end: Ending) -> None:
+        metrics.ENDINGS[view.kind].labels(*end.labels).inc()
+        log.info("%s: %s, %s", view.name, end.reason, end.message)
+        self._recorder.normal(view, end.reason, end.message)
 
     async def _patch(self, view: ObjectView, status: Status) -> ObjectView:
         """Write a status, on the version of the object that the decision was made on."""
@@ -400,6 +396,8 @@ class Reconciler:
 
     def _forget(self, uid: str) -> None:
         self._memories.pop(uid, None)
+        for line in self._lines.values():
+            line.forget(uid)
         self._withdraw(uid)
         self._queue.forget(uid)
 

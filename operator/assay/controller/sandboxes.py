@@ -18,7 +18,7 @@ import aiohttp
 from assay.api import v1alpha1 as api
 from assay.controller import metrics
 from assay.controller.cache import Cache
-from assay.controller.lines import Ending, Idle
+from assay.controller.lines import Idle, NotReadyError, grade_ending
 from assay.domain.agents import AGENT_RUN, AgentPlace, agent_of, agent_secret_of
 from assay.domain.decide import pinned_image
 from assay.domain.goproxy.environment import go_environment
@@ -26,9 +26,9 @@ from assay.domain.goproxy.usage import egress_of
 from assay.domain.grading import GradeReason
 from assay.domain.keys import agent_key, go_token, sandbox_key, sha256_of
 from assay.domain.manifests import Owner, RunSettings, sandbox_of, sandbox_secret_of
+from assay.domain.ors.tasks import environment_of, split_of
 from assay.domain.outcomes import Artifact
 from assay.domain.pods import seconds_since_1970
-from assay.domain.quality import LABEL_DATASET
 from assay.domain.sandbox_status import Seen, Use, offers_in, sandbox_status
 from assay.domain.sandboxes import (
     AgentState,
@@ -57,10 +57,6 @@ AT_ONCE = 0.05
 SANDBOX_RUN = "sandbox-"
 REFUSED_DIFFS = {"NothingCaptured": GradeReason.NOTHING_SUBMITTED, "SubmissionTooLarge": GradeReason.PATCH_REFUSED}
 """What the hands refuse to take as a diff: the agent's own doing, which is graded as nothing."""
-
-
-class NotReadyError(Exception):
-    """No sandbox may be made yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,13 +215,8 @@ class SandboxDriver:
                 generation=episode.generation,
                 now=now,
             )
-            self._forget(episode.owner.uid)
             end = decision.ending
-            reward = "" if end.reward is None else f"reward {end.reward:g}: "
-            word = "NotGraded" if end.reward is None else "Graded"
-            return Idle(
-                status=ended, ending=Ending(labels=(word, end.reason), reason=end.reason, message=reward + end.message)
-            )
+            return Idle(status=ended, ending=grade_ending(end.reward, end.reason, end.message))
         if decision.lost:
             return await self._lose(episode, seen, decision)
         if decision.create:
@@ -310,11 +301,10 @@ class SandboxDriver:
         assert agent is not None
         assert episode.spec.validation is not None
         found = await self._client.get(TASK_VALIDATIONS, owner.namespace, episode.spec.validation)
-        labels = found["metadata"].get("labels") or {}
         place = AgentPlace(
             url=await self._gateway(),
-            environment=labels.get(LABEL_DATASET) or self._settings.default_environment,
-            split="test" if found["spec"].get("split") == "eval" else "train",
+            environment=environment_of(found, self._settings.default_environment),
+            split=split_of(found["spec"]),
             task=episode.spec.validation,
         )
         key = agent_key(self._settings.master, namespace=owner.namespace, name=owner.name, uid=owner.uid)
@@ -413,7 +403,8 @@ class SandboxDriver:
             return ""
         return sha256_of(go_token(self._settings.master, episode.owner.uid))
 
-    def _forget(self, uid: str) -> None:
+    def forget(self, uid: str) -> None:
+        """Drop what was seen of an episode's sandboxes."""
         self._uses.pop(uid, None)
         self._lost_at.pop(uid, None)
 

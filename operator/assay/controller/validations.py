@@ -111,6 +111,9 @@ class ValidationLine:
             message=f"{conclusion.kind}: {conclusion.message}",
         )
 
+    def forget(self, uid: str) -> None:
+        """Drop nothing: a validation is held by its memory alone."""
+
 
 def _dropped(raw: Mapping[str, Any], memory: Memory, dropped: Dropped) -> Idle:
     """Return the end of an object whose task is dropped before its first run."""

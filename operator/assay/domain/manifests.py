@@ -29,6 +29,7 @@ FUSE_SECONDS = 120
 
 LABEL_OBJECT = "assay.dev/object"
 LABEL_RUN = "assay.dev/run"
+LABEL_DATASET = "assay.dev/dataset"
 LABEL_NETWORK = "assay.dev/network"
 LABEL_MANAGED = "app.kubernetes.io/managed-by"
 MANAGED_BY = "assay"

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-LABEL_DATASET = "assay.dev/dataset"
+from assay.domain.manifests import LABEL_DATASET
+
 UNNAMED = "(none)"
 REFUSED = "MalformedTask"
 

@@ -14,10 +14,9 @@ from typing import Any
 
 from assay.api.v1alpha1 import EpisodePhase, SubmissionOutcome
 from assay.domain.outcomes import FaultKind, OutcomeKind
-from assay.domain.pods import PodView, Stage, container_of, disrupted, unpullable, waiting
+from assay.domain.pods import ISOLATION_EXIT, PodView, Stage, container_of, disrupted, unpullable, waiting
 from assay.domain.task import Limits
 
-ISOLATION_EXIT = 70
 LOOK_SECONDS = 20.0
 """How often a ready sandbox is asked for its use."""
 RETRY_SECONDS = 5.0

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from assay.api import v1alpha1
 from assay.domain.logs import is_dialect, nearest_dialects
 from assay.domain.patches import fault_of_patch
+from assay.domain.profiles import PROFILES, Profile, profile_named
 
 IMAGE = re.compile(
     r"(?:(?=localhost/|[^/]*[.:])(?:[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?|\[[0-9a-fA-F:]+\])(?::[0-9]+)?/)?"
@@ -121,6 +122,15 @@ def limits_of(spec: v1alpha1.TaskValidationSpec | v1alpha1.AgentEpisodeSpec) -> 
         memory=spec.resources.memory,
         ephemeral_storage=spec.resources.ephemeral_storage,
     )
+
+
+def profile_of(spec: v1alpha1.TaskValidationSpec | v1alpha1.AgentEpisodeSpec) -> Profile | Refusal:
+    """Return the profile that a spec names, or the refusal that lists those that there are."""
+    profile = profile_named(spec.profile)
+    if profile is None:
+        known = ", ".join(sorted(PROFILES))
+        return Refusal(field="spec.profile", why=f"unknown profile {spec.profile!r}; known: {known}")
+    return profile
 
 
 GO_OFFLINE_SECONDS = 400

@@ -9,9 +9,9 @@ from typing import Any, Literal
 from assay.api import v1alpha1 as api
 from assay.domain.datasets.digests import digest_of
 from assay.domain.datasets.rows import RowTask, inline_task
+from assay.domain.manifests import LABEL_DATASET
 from assay.domain.task import Refusal
 
-LABEL_DATASET = "assay.dev/dataset"
 LABEL_FAMILY = "assay.dev/family"
 LABEL_LANGUAGE = "assay.dev/language"
 LABEL_SOURCE = "assay.dev/source"

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from assay.domain.manifests import LABEL_DATASET
 from assay.domain.ors.requests import Listing, Problem
 
-DATASET_LABEL = "assay.dev/dataset"
 ROW_ANNOTATION = "assay.dev/row"
 _SPLIT_OF = {"train": "train", "eval": "test"}
 
@@ -38,15 +38,25 @@ def entry_of(
     if selections:
         names = [name for name, wanted in selections.items() if wanted.items() <= labels.items()]
     else:
-        names = [labels.get(DATASET_LABEL) or default]
+        names = [environment_of(validation, default)]
     if not names:
         return None
     return TaskEntry(
         name=metadata["name"],
         environments=tuple(name.lower() for name in names),
-        split=_SPLIT_OF.get(spec.get("split") or "", "train"),
+        split=split_of(spec),
         row=_row(metadata.get("annotations") or {}),
     )
+
+
+def environment_of(validation: Mapping[str, Any], default: str) -> str:
+    """Return the environment of a task where none are selected by labels: its data set, else ``default``."""
+    return (validation["metadata"].get("labels") or {}).get(LABEL_DATASET) or default
+
+
+def split_of(spec: Mapping[str, Any]) -> str:
+    """Return the protocol's word for the side of a TaskValidation's spec; a task without one is for training."""
+    return _SPLIT_OF.get(spec.get("split") or "", "train")
 
 
 def in_order(entries: Iterable[TaskEntry], *, environment: str, split: str) -> tuple[str, ...]:
