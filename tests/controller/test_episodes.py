@@ -12,6 +12,7 @@ from assay.api import v1alpha1 as api
 from assay.controller.episodes import EpisodeLine
 from assay.controller.lines import Idle
 from assay.controller.memory import Memory
+from assay.domain.decide import Knowledge
 from assay.domain.grading import Expectation
 from assay.domain.submissions import Applied
 from assay.domain.task import Refusal
@@ -100,6 +101,27 @@ async def test_what_is_not_there_yet_is_waited_for(store: Store) -> None:
         assert isinstance(idle, Idle)
         assert idle.again_seconds > 0
         assert {one.type: one.reason for one in idle.status.conditions}["Accepted"] == reason
+
+
+async def test_an_episode_that_is_cancelled_while_it_waits_ends(store: Store) -> None:
+    idle = await EpisodeLine(Server(), store).memory_of(episode(validation="v", cancel=True))  # type: ignore[arg-type]
+    assert isinstance(idle, Idle)
+    assert (idle.status.phase, idle.status.reason) == ("Cancelled", "Cancelled")
+    assert idle.ending
+    assert idle.ending.labels == ("NotGraded", "Cancelled")
+
+
+async def test_an_episode_that_is_cancelled_while_it_is_graded_ends_without_a_reward(store: Store) -> None:
+    line = EpisodeLine(Server(), store)  # type: ignore[arg-type]
+    raw = episode(task=inline(("f",)))
+    memory = await line.memory_of(raw)
+    assert isinstance(memory, Memory)
+    known = Knowledge(task=memory.task, plan=memory.plan, profile=memory.profile, attempts=())
+    assert line.conclude(memory, known, 2) is None
+    line.see(episode(task=inline(("f",)), cancel=True))
+    grade = line.conclude(memory, known, 2)
+    assert grade
+    assert (grade.reason, grade.reward) == ("Cancelled", None)
 
 
 async def test_an_episode_with_a_sandbox_waits_for_the_master_key_and_says_so(store: Store) -> None:

@@ -95,6 +95,25 @@ def test_lost_attempts_are_retried_and_end_without_a_reward() -> None:
     assert {condition.type: condition.status for condition in said.conditions}["Resolved"] == "Unknown"
 
 
+def test_a_cancelled_prediction_ends_at_once_without_a_reward_and_its_pod_goes() -> None:
+    decision = decide_until(
+        knowledge(), now=0.0, conclude=lambda known: grade_in(known, grading(), RETRIES, cancelled=True)
+    )
+    assert decision.create == ()
+    assert decision.verdict
+    said = status(knowledge(), decision.verdict)
+    assert (said.phase, said.reason, said.reward) == ("Cancelled", "Cancelled", None)
+    assert said.submissions[0].outcome == "NotGraded"
+
+
+def test_cancelling_takes_no_grade_away() -> None:
+    known = knowledge(make_outcome("graded-1", passed=["hidden::f", "hidden::p"]))
+    for text, reward in ((PATCH, 1.0), ("", 0.0)):
+        grade = grade_in(known, grading(text), RETRIES, cancelled=True)
+        assert grade
+        assert grade.reward == reward
+
+
 @pytest.mark.parametrize("profile", PROFILES)
 def test_no_status_names_a_listed_test(profile: str) -> None:
     for results in ({"hidden::f": "FAILED"}, {"hidden::f": "PASSED", "hidden::p": "PASSED", "hidden::x": "PASSED"}, {}):

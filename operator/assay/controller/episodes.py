@@ -22,6 +22,7 @@ from assay.controller.tasks import TaskUnavailableError, load_bundled
 from assay.domain.decide import Knowledge
 from assay.domain.episodes import (
     Grading,
+    cancelled_episode,
     episode_epoch,
     grade_document,
     grade_in,
@@ -57,6 +58,12 @@ class EpisodeLine:
         self._store = store
         self._sandboxes = sandboxes
         self._tasks: dict[str, tuple[Task, Expectation, str]] = {}
+        self._cancelled: set[str] = set()
+
+    def see(self, raw: Mapping[str, Any]) -> None:
+        """Note what an event says of an object: an episode that was cancelled ends also while it is being graded."""
+        if raw["kind"] == "AgentEpisode" and (raw.get("spec") or {}).get("cancel"):
+            self._cancelled.add(raw["metadata"]["uid"])
 
     async def memory_of(self, raw: Mapping[str, Any]) -> Memory | Idle | Refusal:
         """Return a fresh memory of a prediction, what it waits for, or the field that keeps it from being graded."""
@@ -64,6 +71,7 @@ class EpisodeLine:
             spec = api.AgentEpisodeSpec.model_validate(raw.get("spec") or {})
         except ValidationError as error:
             return refusal_of(error)
+        self.see(raw)
         if spec.submission is None:
             return await self._sandbox(raw, spec)
         content = await self._prediction(spec.submission)
@@ -209,14 +217,11 @@ class EpisodeLine:
 
     @staticmethod
     def _waits(raw: Mapping[str, Any], condition: str, reason: str, message: str, again: float) -> Idle:
-        status = waiting_episode(
-            condition,
-            reason,
-            message,
-            generation=int(raw["metadata"].get("generation", 0)),
-            previous=_status_from(raw),
-            now=time.time(),
-        )
+        generation, previous, now = int(raw["metadata"].get("generation", 0)), _status_from(raw), time.time()
+        if raw["spec"].get("cancel"):
+            ended = cancelled_episode(generation=generation, previous=previous, now=now)
+            return Idle(status=ended, ending=grade_ending(None, ended.reason, ended.message))
+        status = waiting_episode(condition, reason, message, generation=generation, previous=previous, now=now)
         return Idle(status=status, again_seconds=again)
 
     def refused(
@@ -228,7 +233,7 @@ class EpisodeLine:
     def conclude(self, memory: Memory, known: Knowledge, infra_retries: int) -> Grade | None:
         """Return the grade."""
         assert memory.grading
-        return grade_in(known, memory.grading, infra_retries)
+        return grade_in(known, memory.grading, infra_retries, cancelled=memory.owner.uid in self._cancelled)
 
     def document(self, memory: Memory, conclusion: Grade) -> bytes:
         """Return the grade's report."""
@@ -268,6 +273,7 @@ class EpisodeLine:
     def forget(self, uid: str) -> None:
         """Drop an episode's task, and what is known of its sandbox."""
         self._tasks.pop(uid, None)
+        self._cancelled.discard(uid)
         if self._sandboxes:
             self._sandboxes.forget(uid)
 

@@ -45,6 +45,7 @@ FINAL = frozenset(
     {api.EpisodePhase.FINISHED, api.EpisodePhase.EXPIRED, api.EpisodePhase.CANCELLED, api.EpisodePhase.FAILED}
 )
 """Phases that an episode does not leave."""
+CANCELLED = "the episode was cancelled"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,14 +126,19 @@ def early_grade(grading: Grading) -> Grade | None:
     return failed_grade(GradeReason.NOTHING_SUBMITTED, message)
 
 
-def grade_in(known: Knowledge, grading: Grading, infra_retries: int) -> Grade | None:
-    """Return the grade that what is known decides; None while the run has to go on."""
+def grade_in(known: Knowledge, grading: Grading, infra_retries: int, *, cancelled: bool = False) -> Grade | None:
+    """Return the grade that what is known decides; None while the run has to go on.
+
+    ``cancelled`` ends what is still under way, and takes no grade away.
+    """
     early = early_grade(grading)
     if early:
         return early
     outcome = known.outcomes.get(known.plan.first.name)
     if outcome:
         return grade_of(grading.expected, outcome, known.profile, grading.mode)
+    if cancelled:
+        return not_graded(GradeReason.CANCELLED, CANCELLED)
     lost = spent_in(known, infra_retries)
     return not_graded(GradeReason.INFRASTRUCTURE, lost) if lost else None
 
@@ -265,6 +271,21 @@ def refused_episode(
     )
 
 
+def cancelled_episode(*, generation: int, previous: api.AgentEpisodeStatus, now: float) -> api.AgentEpisodeStatus:
+    """Return the status of an episode that was cancelled before its task was at hand: final, without a reward."""
+    reason = GradeReason.CANCELLED.value
+    found = [("Complete", "True", "NotGraded", CANCELLED), ("Resolved", "Unknown", reason, CANCELLED)]
+    changes = {
+        "phase": api.EpisodePhase.CANCELLED,
+        "reason": reason,
+        "message": CANCELLED,
+        "completed_at": rfc3339(now),
+        "conditions": merged_conditions(previous.conditions, found, generation, now),
+        "observed_generation": generation,
+    }
+    return previous.model_copy(update=changes)
+
+
 def waiting_episode(  # noqa: PLR0913 - a condition's parts
     condition: str, reason: str, message: str, *, generation: int, previous: api.AgentEpisodeStatus, now: float
 ) -> api.AgentEpisodeStatus:
@@ -316,6 +337,8 @@ def _list_document(graded: GradedList) -> list[dict[str, str]]:
 def _phase(grade: Grade | None) -> api.EpisodePhase:
     if grade is None:
         return api.EpisodePhase.GRADING
+    if grade.reason is GradeReason.CANCELLED:
+        return api.EpisodePhase.CANCELLED
     return api.EpisodePhase.FINISHED if grade.graded else api.EpisodePhase.FAILED
 
 

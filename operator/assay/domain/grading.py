@@ -46,6 +46,7 @@ class GradeReason(StrEnum):
     IMAGE_UNAVAILABLE = "ImageUnavailable"
     PLATFORM_MISMATCH = "PlatformMismatch"
     TEST_PATCH_DOES_NOT_APPLY = "TestPatchDoesNotApply"
+    CANCELLED = "Cancelled"
 
 
 NOT_GRADED = {
