@@ -186,7 +186,7 @@ async def main():
     client = await Client.connect()
     async with aiohttp.ClientSession() as session:
         found = await usage_of_runs(client, session, sys.argv[1], sys.argv[2:])
-    told = {run: egress_of(usages).model_dump() for run, usages in found.items()}
+    told = {run: egress_of(usages).model_dump() for run, usages in found.by_run.items()}
     print(json.dumps({"gateway": await gateway_url(client, sys.argv[1]), "runs": told}))
     await client.close()
 

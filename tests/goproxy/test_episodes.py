@@ -190,9 +190,10 @@ async def test_every_replica_is_asked_for_the_runs_counts_and_a_dead_one_is_left
             for port in (first.health_port, second.health_port, dead)
         ]
         found = await usage_of_runs(client, session, "assay", ["runs/one", "runs/none"])
-    assert [(usage.requests, usage.denied, usage.modules) for usage in found["runs/one"]] == [
+    assert [(usage.requests, usage.denied, usage.modules) for usage in found.by_run["runs/one"]] == [
         (2, 1, {"example.com/lib"})
     ] * 2
-    assert found["runs/none"] == ()
-    assert set(found) == {"runs/one", "runs/none"}
+    assert found.by_run["runs/none"] == ()
+    assert set(found.by_run) == {"runs/one", "runs/none"}
+    assert found.silent == ("127.0.0.1:9",)
     assert "127.0.0.1:9 did not say" in caplog.text

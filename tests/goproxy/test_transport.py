@@ -172,7 +172,14 @@ async def test_usage_and_metrics_count_and_name_no_token(generous: Stage, decisi
     await generous.ask("/github.com/acme/%zz/@v/list")
     usage = json.loads((await generous.health("/usage")).body)
     assert usage == {
-        "runs/T1": {"requests": 3, "denied": 1, "bytes": 7, "modules": ["golang.org/x/text"], "rules": {"owned": 1}}
+        "runs/T1": {
+            "requests": 3,
+            "denied": 1,
+            "bytes": 7,
+            "modules": ["golang.org/x/text"],
+            "rules": {"owned": 1},
+            "active": 0,
+        }
     }
     assert await generous.metric("assay_goproxy_requests_total", kind="list", status="2xx") == 1
     assert await generous.metric("assay_goproxy_denials_total", rule="owned") == 1

@@ -322,7 +322,8 @@ class AgentEpisodeStatus(Resource):
         default=None, description="When it ended."
     )
     conditions: Annotated[tuple[Condition, ...], Field(max_length=16, json_schema_extra=LIST_BY_TYPE)] = Field(
-        default=(), description="Accepted, ImageResolved, NetworkIsolationVerified, SandboxReady, Complete, Resolved."
+        default=(),
+        description="Accepted, ImageResolved, NetworkIsolationVerified, SandboxReady, Complete, Resolved, EgressCounted.",
     )
     observed_generation: Annotated[int, Field(ge=0)] = Field(
         default=0, description="Generation that this status speaks of."

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay.domain.episodes import FINAL
+from assay.domain.goproxy.usage import is_uncounted
 from assay.domain.pods import PodView, seconds_since_1970, view_of
 from assay.domain.splits import Placed, canonical_repo
 
@@ -19,7 +20,7 @@ REMEMBERED_DELETIONS = 20_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObjectView:
-    """An object, without its task; ``complete``: its end is written and final.
+    """An object, without its task; ``complete``: its end is written and final, but for a count that is ``uncounted``.
 
     ``split`` and ``repo`` (of an inline task) say which side of a data set its repository is on; a ``dropped`` task is on
     none.
@@ -40,12 +41,14 @@ class ObjectView:
     split: str = ""
     repo: str = ""
     dropped: bool = False
+    uncounted: bool = False
 
 
 def object_view_of(raw: Mapping[str, Any]) -> ObjectView:
     """Return the view of an object's JSON, as the API server gives it: a list's items name their kind too."""
     metadata, spec, status = raw["metadata"], raw.get("spec") or {}, raw.get("status") or {}
     generation = int(metadata.get("generation", 0))
+    complete = _is_complete(raw["kind"], status)
     return ObjectView(
         kind=raw["kind"],
         namespace=metadata["namespace"],
@@ -55,13 +58,14 @@ def object_view_of(raw: Mapping[str, Any]) -> ObjectView:
         resource_version=int(metadata.get("resourceVersion") or 0),
         created=seconds_since_1970(metadata.get("creationTimestamp")),
         deleting=bool(metadata.get("deletionTimestamp")),
-        complete=_is_complete(raw["kind"], status),
+        complete=complete,
         observed=int(status.get("observedGeneration") or 0),
         suspended=bool(spec.get("suspend")),
         priority=int(spec.get("priority") or 0),
         split=spec.get("split") or "",
         repo=((spec.get("task") or {}).get("repo") or "") if spec.get("split") else "",
         dropped=status.get("verdict") == "Invalid",
+        uncounted=complete and raw["kind"] == "AgentEpisode" and is_uncounted(spec, status),
     )
 
 

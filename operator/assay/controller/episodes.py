@@ -270,6 +270,12 @@ class EpisodeLine:
         """Return what the grade is told as."""
         return grade_ending(conclusion.reward, conclusion.reason, conclusion.message)
 
+    async def closing(self, raw: Mapping[str, Any]) -> Idle | None:
+        """Take the last count of what the sandbox of an episode that is over has used of the module gateway."""
+        if self._sandboxes is None:
+            return None
+        return await self._sandboxes.closing(raw, _status_from(raw))
+
     def forget(self, uid: str) -> None:
         """Drop an episode's task, and what is known of its sandbox."""
         self._tasks.pop(uid, None)

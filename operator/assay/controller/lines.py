@@ -86,5 +86,8 @@ class Line(Protocol[Conclusion]):
     def ending(self, conclusion: Conclusion) -> Ending:
         """Return what the end is told as."""
 
+    async def closing(self, raw: Mapping[str, Any]) -> Idle | None:
+        """Return what an object that has ended still waits for or is to be told, None for nothing."""
+
     def forget(self, uid: str) -> None:
         """Drop what is held of an object that has ended, or is gone."""

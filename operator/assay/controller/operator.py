@@ -213,7 +213,7 @@ class Operator:
                 for raw in page:
                     objects.add(raw["metadata"]["uid"])
                     view = self._cache.see_object(raw)
-                    if not view.complete:
+                    if view.uncounted or not view.complete:
                         self._queue.add(view.uid)
         pods: set[str] = set()
         async for page in self._client.pages(PODS, self._settings.namespace, selector=f"{LABEL_MANAGED}={MANAGED_BY}"):

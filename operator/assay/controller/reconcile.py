@@ -363,11 +363,16 @@ class Reconciler:
         self.call_next(pod.name)
 
     async def _settle(self, view: ObjectView) -> None:
-        """A verdict is final: delete what pods are left, and follow the generation."""
+        """A verdict is final: delete what pods are left, take the last count, and follow the generation."""
         self._forget(view.uid)
         for pod in self._cache.pods_of(view.uid):
             await self._delete(pod)
-        if view.observed != view.generation:
+        if view.uncounted:
+            raw = await self._client.get(self._lines[view.kind].kind, view.namespace, view.name)
+            closing = await self._lines[view.kind].closing(raw)
+            if closing:
+                await self._idle(view, raw, closing)
+        elif view.observed != view.generation:
             patch = {
                 "metadata": {"resourceVersion": str(view.resource_version)},
                 "status": {"observedGeneration": view.generation},

@@ -22,10 +22,10 @@ from assay.controller.lines import Idle, NotReadyError, grade_ending
 from assay.domain.agents import AGENT_RUN, AgentPlace, agent_of, agent_secret_of
 from assay.domain.decide import pinned_image
 from assay.domain.goproxy.environment import go_environment
-from assay.domain.goproxy.usage import egress_of
+from assay.domain.goproxy.usage import COUNT_SECONDS, counted_status, egress_of, may_grow
 from assay.domain.grading import GradeReason
 from assay.domain.keys import agent_key, go_token, sandbox_key, sha256_of
-from assay.domain.manifests import Owner, RunSettings, sandbox_of, sandbox_secret_of
+from assay.domain.manifests import LABEL_OBJECT, Owner, RunSettings, sandbox_of, sandbox_secret_of
 from assay.domain.ors.tasks import environment_of, split_of
 from assay.domain.outcomes import Artifact
 from assay.domain.pods import seconds_since_1970
@@ -54,6 +54,8 @@ log = logging.getLogger(__name__)
 FULL_SECONDS = 5.0
 UNREACHABLE_SECONDS = 5.0
 AT_ONCE = 0.05
+CLOSING_SECONDS = 0.5
+"""How often it is seen whether an episode that is over can be counted."""
 SANDBOX_RUN = "sandbox-"
 REFUSED_DIFFS = {"NothingCaptured": GradeReason.NOTHING_SUBMITTED, "SubmissionTooLarge": GradeReason.PATCH_REFUSED}
 """What the hands refuse to take as a diff: the agent's own doing, which is graded as nothing."""
@@ -205,6 +207,7 @@ class SandboxDriver:
     async def _act(self, episode: Episode, seen: Seen, decision: SandboxDecision, now: float) -> ToGrade | Idle:
         status = episode.status
         if decision.ending:
+            seen = replace(seen, egress=await self._egress(episode))
             ended = sandbox_status(
                 status,
                 seen,
@@ -343,7 +346,7 @@ class SandboxDriver:
             entry = api.SubmissionStatus(
                 number=number, time=rfc3339(now), outcome=api.SubmissionOutcome.PENDING, diff=artifact_status(diff)
             )
-        seen = replace(seen, use=await self._look(episode, seen))
+        seen = replace(seen, use=await self._look(episode, seen), egress=await self._egress(episode))
         return self._idle(episode, seen, again=AT_ONCE, submissions=(*episode.status.submissions, entry))
 
     async def _to_grade(self, episode: Episode, number: int) -> ToGrade:
@@ -384,11 +387,26 @@ class SandboxDriver:
             return None
         run = f"{episode.owner.namespace}/{episode.owner.name}"
         try:
-            usage = await usage_of_runs(self._client, self._http(), self._settings.namespace, [run])
+            counts = await usage_of_runs(self._client, self._http(), self._settings.namespace, [run])
         except ApiError as error:
             log.warning("%s: the module gateway's counts cannot be read: %s", episode.owner.name, error)
             return None
-        return egress_of(usage[run], before=episode.status.egress)
+        return egress_of(counts.by_run[run], before=episode.status.egress)
+
+    async def closing(self, raw: Mapping[str, Any], status: api.AgentEpisodeStatus) -> Idle:
+        """Take the last count of an episode that is over, once nothing can be added to it; raises ApiError."""
+        metadata, now = raw["metadata"], time.time()
+        run, mine = f"{metadata['namespace']}/{metadata['name']}", f"{LABEL_OBJECT}={metadata['uid']}"
+        pages = self._client.pages(PODS, metadata["namespace"], selector=mine)
+        pods = sum([len(page) async for page in pages])
+        counts = await usage_of_runs(self._client, self._http(), self._settings.namespace, [run])
+        usages = counts.by_run[run]
+        doubt = may_grow(usages, silent=counts.silent, pods=pods)
+        if doubt and now < seconds_since_1970(status.completed_at) + COUNT_SECONDS:
+            return Idle(status=status, again_seconds=CLOSING_SECONDS)
+        egress = egress_of(usages, before=status.egress)
+        generation = int(metadata.get("generation", 0))
+        return Idle(status=counted_status(status, egress, doubt, generation=generation, now=now))
 
     def _hands(self, episode: Episode, seen: Seen) -> Hands:
         return Hands(self._http(), seen.endpoint, sandbox_key(self._settings.master, episode.owner.uid))

@@ -111,6 +111,10 @@ class ValidationLine:
             message=f"{conclusion.kind}: {conclusion.message}",
         )
 
+    async def closing(self, raw: Mapping[str, Any]) -> Idle | None:
+        """Return None: a verdict is all."""
+        return None
+
     def forget(self, uid: str) -> None:
         """Drop nothing: a validation is held by its memory alone."""
 

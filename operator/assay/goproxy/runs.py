@@ -16,24 +16,29 @@ MAX_MODULES = 1_000
 
 @dataclass(slots=True, kw_only=True)
 class Account:
-    """One run's use of this replica. ``modules`` are the first module paths served; ``rules`` counts denials by rule."""
+    """One run's use of this replica.
+
+    ``modules`` are the first module paths served; ``rules`` counts denials by rule, ``active`` requests under way.
+    """
 
     slots: asyncio.Semaphore
     requests: int = 0
     denied: int = 0
     bytes: int = 0
     waiting: int = 0
+    active: int = 0
     modules: set[str] = field(default_factory=set)
     rules: dict[str, int] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, object]:
-        """Return the counts as JSON: requests, denied, bytes, modules (sorted), rules."""
+        """Return the counts as JSON: requests, denied, bytes, modules (sorted), rules, active."""
         return {
             "requests": self.requests,
             "denied": self.denied,
             "bytes": self.bytes,
             "modules": sorted(self.modules),
             "rules": dict(self.rules),
+            "active": self.active,
         }
 
     def deny(self, rule: str) -> None:
@@ -78,8 +83,19 @@ class Ledger:
     @asynccontextmanager
     async def slot(self, account: Account) -> AsyncIterator[None]:
         """Hold one of the run's places while a request is answered; raises ExhaustedError instead of waiting for ever."""
-        settings = self._settings
         account.requests += 1
+        account.active += 1
+        try:
+            await self._enter(account)
+            try:
+                yield
+            finally:
+                account.slots.release()
+        finally:
+            account.active -= 1
+
+    async def _enter(self, account: Account) -> None:
+        settings = self._settings
         if account.requests > settings.run_requests:
             raise ExhaustedError("this run has made all the requests that it may make")
         if account.bytes >= settings.run_bytes:
@@ -94,7 +110,3 @@ class Ledger:
             raise ExhaustedError("this run's earlier requests take too long") from error
         finally:
             account.waiting -= 1
-        try:
-            yield
-        finally:
-            account.slots.release()

@@ -53,7 +53,7 @@ class Gateway:
                 else:
                     decision = await self._decider.decide(request.method, request.raw_path, peer, stack)
                 response, sent = await self._send(request, decision)
-        self._count(decision, sent)
+                self._count(decision, sent)  # while the run's place is held: who sees it free sees all counted
         log_decision(decision, method=request.method, sent=sent, peer=peer)
         return response
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import aiohttp
 
-from assay.domain.goproxy.usage import Usage, usage_of_answer
+from assay.domain.goproxy.usage import Counts, Usage, usage_of_answer
 from assay.kube.client import ENDPOINT_SLICES, SERVICES, Client
 
 log = logging.getLogger(__name__)
@@ -26,17 +26,19 @@ async def gateway_url(client: Client, namespace: str, service: str = SERVICE) ->
     return f"http://{_joined(str(spec['clusterIP']), int(spec['ports'][0]['port']))}"
 
 
-async def usage_of_runs(
-    client: Client, session: aiohttp.ClientSession, namespace: str, runs: Iterable[str]
-) -> Mapping[str, Sequence[Usage]]:
+async def usage_of_runs(client: Client, session: aiohttp.ClientSession, namespace: str, runs: Iterable[str]) -> Counts:
     """Ask every replica of the gateway for its counts of these runs (``namespace/name``); raises ApiError.
 
-    A replica that does not answer in 10 seconds, or nonsense, is left out and logged: what it counts comes next time.
+    A replica that does not answer in 10 seconds, or nonsense, is silent and logged: what it counts comes next time.
     """
     wanted = tuple(runs)
     replicas = await _replicas(client, namespace)
     answers = await asyncio.gather(*(_asked(session, replica, wanted) for replica in replicas))
-    return {run: tuple(answer[run] for answer in answers if run in answer) for run in wanted}
+    told = [answer for answer in answers if answer is not None]
+    return Counts(
+        by_run={run: tuple(answer[run] for answer in told if run in answer) for run in wanted},
+        silent=tuple(replica for replica, answer in zip(replicas, answers, strict=True) if answer is None),
+    )
 
 
 async def _replicas(client: Client, namespace: str) -> Sequence[str]:
@@ -55,14 +57,14 @@ def _addresses(piece: Mapping[str, Any]) -> set[str]:
     return {_joined(address, port) for addresses in endpoints for address in addresses[:1] for port in ports}
 
 
-async def _asked(session: aiohttp.ClientSession, replica: str, runs: Sequence[str]) -> Mapping[str, Usage]:
+async def _asked(session: aiohttp.ClientSession, replica: str, runs: Sequence[str]) -> Mapping[str, Usage] | None:
     try:
         async with session.post(f"http://{replica}/usage", json={"runs": runs}, timeout=_SECONDS) as response:
             response.raise_for_status()
             return usage_of_answer(json.loads(await response.read()))
     except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
         log.warning("the module gateway at %s did not say what was used: %s", replica, error or type(error).__name__)
-        return {}
+        return None
 
 
 def _joined(host: str, port: int) -> str:
