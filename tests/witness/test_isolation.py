@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import socket
+import threading
 import time
 from pathlib import Path
 
@@ -86,12 +87,32 @@ def test_the_gate_needs_two_shut_rounds_at_least_100_ms_apart():
 def test_the_gate_waits_for_a_door_to_shut():
     with contextlib.ExitStack() as stack:
         port = stack.enter_context(listener())
-        import threading  # noqa: PLC0415
-
         threading.Timer(0.25, stack.close).start()
         gate = isolation.pass_gate((("127.0.0.1", port),), 10)
     assert gate.opened_at_first
     assert gate.rounds >= 4
+
+
+def test_the_gate_waits_for_a_door_that_must_answer():
+    shut, port = closed_port(), closed_port()
+    with contextlib.ExitStack() as stack:
+        threading.Timer(0.25, lambda: stack.enter_context(listener(port))).start()
+        gate = isolation.pass_gate((("127.0.0.1", shut),), 10, (("127.0.0.1", port),))
+    assert not gate.opened_at_first
+    assert gate.rounds >= 4
+
+
+def test_the_gate_names_a_door_that_does_not_answer_in_time():
+    shut, silent = closed_port(), closed_port()
+    with pytest.raises(isolation.GateError, match=f"no answer from 127.0.0.1:{silent}") as refused:
+        isolation.pass_gate((("127.0.0.1", shut),), 0.3, (("127.0.0.1", silent),))
+    assert refused.value.still_open == ()
+
+
+def test_an_open_target_stops_the_gate_though_the_doors_answer():
+    with listener() as leak, listener() as door, pytest.raises(isolation.GateError, match="not shut") as refused:
+        isolation.pass_gate((("127.0.0.1", leak),), 0.3, (("127.0.0.1", door),))
+    assert refused.value.still_open == (f"127.0.0.1:{leak}",)
 
 
 def test_the_positive_control_sees_our_own_listener():

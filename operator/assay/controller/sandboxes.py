@@ -29,7 +29,7 @@ from assay.domain.manifests import LABEL_OBJECT, Owner, RunSettings, sandbox_of,
 from assay.domain.ors.tasks import environment_of, split_of
 from assay.domain.outcomes import Artifact
 from assay.domain.pods import seconds_since_1970
-from assay.domain.sandbox_status import Seen, Use, offers_in, sandbox_status
+from assay.domain.sandbox_status import Seen, Use, offers_in, sandbox_status, use_of
 from assay.domain.sandboxes import (
     AgentState,
     EpisodeLimits,
@@ -278,10 +278,12 @@ class SandboxDriver:
         secret = sandbox_secret_of(owner, sandbox_key(self._settings.master, owner.uid), self._script)
         await ensure_secrets(self._client, [secret])
         environment: Mapping[str, str] = {}
+        doors: tuple[str, ...] = ()
         if spec.network == "GoProxy":
             address = await gateway_url(self._client, self._settings.namespace)
             token = go_token(self._settings.master, owner.uid)
             environment = go_environment(gateway=address, token=token, sumdb=self._settings.sumdb)
+            doors = (address.removeprefix("http://"),)
         pod = sandbox_of(
             number,
             owner=owner,
@@ -294,6 +296,7 @@ class SandboxDriver:
             template=self._template,
             settings=settings,
             environment=environment,
+            doors=doors,
         )
         self._cache.see_pod(await ensure_pod(self._client, pod))
         metrics.PODS_CREATED.inc()
@@ -367,18 +370,7 @@ class SandboxDriver:
             log.warning("%s: the sandbox does not answer: %s", episode.owner.name, error or type(error).__name__)
             self._uses.pop(episode.owner.uid, None)
             return None
-        now = time.time()
-        isolation = said.get("isolation") or {}
-        use = Use(
-            looked_at=now,
-            used_at=now - float(said.get("idleSeconds") or 0.0),
-            calls=int(said.get("calls") or 0),
-            call_seconds=float(said.get("callSeconds") or 0.0),
-            locked=int(said.get("locked") or 0),
-            base=str(said.get("base") or "")[:64],
-            targets=int(isolation.get("targets") or 0),
-            leaks=int(isolation.get("leaks") or 0),
-        )
+        use = use_of(said, time.time())
         self._uses[episode.owner.uid] = use
         return use
 

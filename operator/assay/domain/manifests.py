@@ -225,11 +225,13 @@ def sandbox_of(  # noqa: PLR0913 - each argument is one source of the manifest
     template: Mapping[str, Any],
     settings: RunSettings,
     environment: Mapping[str, str] | None = None,
+    doors: Sequence[str] = (),
 ) -> Manifest:
     """Return the ``number``-th pod that an agent works in: nothing in it knows a patch or the name of a test.
 
     ``life`` is in seconds from its first call, ``network`` the mode (``sandbox`` or ``goproxy``), ``secret`` the name of
-    :func:`sandbox_secret_of`, ``environment`` what the task's container gets beside its image's own.
+    :func:`sandbox_secret_of`, ``environment`` what the task's container gets beside its image's own, ``doors`` the
+    ``address:port`` that must answer the witness before the task begins.
     """
     pod: Manifest = copy.deepcopy(dict(template))
     _name_pod(pod, f"sandbox-{number}", number, owner, task)
@@ -239,6 +241,8 @@ def sandbox_of(  # noqa: PLR0913 - each argument is one source of the manifest
     container = _fill_containers(pod, image=image, limits=limits, settings=settings)
     key = {"name": "ASSAY_KEY", "valueFrom": {"secretKeyRef": {"name": secret, "key": "key"}}}
     spec["initContainers"][0]["env"].append(key)
+    if doors:
+        spec["initContainers"][0]["env"].extend(_env(ASSAY_ISOLATION_DOORS=" ".join(doors)))
     container["env"] = _env(ASSAY_WORKDIR=task.workdir, ASSAY_BASE_COMMIT=task.base_commit, **(environment or {}))
     script = {"secret": {"name": secret, "items": [{"key": "serve.sh", "path": "serve.sh"}]}}
     next(volume for volume in spec["volumes"] if volume["name"] == "in")["projected"]["sources"].append(script)

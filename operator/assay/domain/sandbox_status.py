@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from assay.api import v1alpha1 as api
 from assay.domain.pods import PodView
@@ -15,7 +16,11 @@ NAME_CHARS = 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Use:
-    """What a sandbox's hands said of it, and when; ``locked`` is the submission that it is held for, 0 for none."""
+    """What a sandbox's hands said of it, and when.
+
+    ``locked`` is the submission that it is held for, 0 for none; of the network: ``targets`` that must be out of reach,
+    ``leaks`` seen, ``doors`` that had to answer before the first byte of the task, and did.
+    """
 
     looked_at: float
     used_at: float
@@ -25,6 +30,7 @@ class Use:
     base: str = ""
     targets: int = 0
     leaks: int = 0
+    doors: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +46,22 @@ class Seen:
     agent: AgentState | None = None
     egress: api.Egress | None = None
     token_sha256: str = ""
+
+
+def use_of(said: Mapping[str, Any], now: float) -> Use:
+    """Return what the hands' state says at time ``now`` (epoch seconds)."""
+    isolation = said.get("isolation") or {}
+    return Use(
+        looked_at=now,
+        used_at=now - float(said.get("idleSeconds") or 0.0),
+        calls=int(said.get("calls") or 0),
+        call_seconds=float(said.get("callSeconds") or 0.0),
+        locked=int(said.get("locked") or 0),
+        base=str(said.get("base") or "")[:64],
+        targets=int(isolation.get("targets") or 0),
+        leaks=int(isolation.get("leakCount") or 0),
+        doors=int(isolation.get("doors") or 0),
+    )
 
 
 def offers_in(status: api.AgentEpisodeStatus) -> tuple[Offer, ...]:
@@ -169,7 +191,8 @@ def _isolation(previous: api.AgentEpisodeStatus, seen: Seen) -> tuple[str, str, 
     if seen.use and seen.use.leaks:
         return name, "False", "IsolationLeak", f"{seen.use.leaks} probes got out"
     if seen.use and seen.use.targets:
-        return name, "True", "Proven", f"{seen.use.targets} targets are out of the sandbox's reach"
+        answers = ", the module gateway answers it" if seen.use.doors else ""
+        return name, "True", "Proven", f"{seen.use.targets} targets are out of the sandbox's reach{answers}"
     for condition in previous.conditions:
         if condition.type == name and condition.status != "Unknown":
             return name, condition.status, condition.reason, condition.message

@@ -140,8 +140,8 @@ class Gate:
         self.opened_at_first = opened_at_first
 
 
-def pass_gate(targets: tuple[Target, ...], seconds: float) -> Gate:
-    """Return once two rounds in a row, at least 100 ms apart, found every target shut.
+def pass_gate(targets: tuple[Target, ...], seconds: float, doors: tuple[Target, ...] = ()) -> Gate:
+    """Return once two rounds in a row, at least 100 ms apart, found every target shut and every one of ``doors`` open.
 
     Raises :class:`GateError` when there is nothing to probe, when the positive control fails, or after ``seconds``.
     """
@@ -153,16 +153,18 @@ def pass_gate(targets: tuple[Target, ...], seconds: float) -> Gate:
     rounds = shut_in_a_row = 0
     opened_at_first = False
     while True:
-        verdicts = probe(targets)
+        verdicts = probe(targets + doors)
         rounds += 1
         not_shut = tuple(target_name(target) for target in targets if verdicts[target] != SHUT)
-        opened_at_first = opened_at_first or (rounds == 1 and OPEN in verdicts.values())
-        shut_in_a_row = 0 if not_shut else shut_in_a_row + 1
+        not_open = tuple(target_name(door) for door in doors if verdicts[door] != OPEN)
+        opened_at_first = opened_at_first or (rounds == 1 and OPEN in map(verdicts.get, targets))
+        shut_in_a_row = 0 if not_shut or not_open else shut_in_a_row + 1
         passed = time.monotonic() - begun
         if shut_in_a_row == 2:
             return Gate(rounds, passed, opened_at_first=opened_at_first)
         if passed >= seconds:
-            raise GateError("targets are not shut", not_shut, rounds)
+            why = "targets are not shut" if not_shut else f"no answer from {', '.join(not_open)}"
+            raise GateError(why, not_shut, rounds)
         time.sleep(ROUND_GAP_SECONDS)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from witness.hands.sandbox import KEY, Sandbox, half_open, sandbox_in
-from witness.pod import wait_for
+from witness.pod import closed_port, wait_for
 
 
 @pytest.fixture(scope="module")
@@ -135,6 +135,21 @@ def test_nothing_of_the_task_begins_while_the_network_is_open(sandbox: Sandbox) 
     sandbox.hands = sandbox.start_hands(ASSAY_GATE_SECONDS="0.5")
     assert sandbox.hands.wait(30) == 70
     assert sandbox.serve.poll() is None
+
+
+def test_nothing_of_the_task_begins_before_the_door_that_it_is_to_use_answers(sandbox: Sandbox) -> None:
+    silent = f"127.0.0.1:{closed_port()}"
+    sandbox.hands = sandbox.start_hands(ASSAY_GATE_SECONDS="0.5", ASSAY_ISOLATION_DOORS=silent)
+    sandbox.serve = sandbox.start_serve()
+    assert sandbox.hands.wait(30) == 70
+    assert not list(sandbox.io.iterdir())
+    assert f"no answer from {silent}" in sandbox.log
+
+
+def test_the_state_tells_how_many_doors_answered(sandbox: Sandbox) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as door:
+        sandbox.up(ASSAY_ISOLATION_DOORS=f"127.0.0.1:{door.getsockname()[1]}")
+    assert sandbox.state()["isolation"]["doors"] == 1
 
 
 def test_without_a_key_the_hands_do_not_start(sandbox: Sandbox) -> None:

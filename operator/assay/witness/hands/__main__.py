@@ -62,14 +62,16 @@ def _proof(private: str, environment: Mapping[str, str]) -> tuple[tuple[Target, 
     """Return the targets and what the gate saw, in this life or in the first one."""
     try:
         targets = parse_targets(environment.get("ASSAY_ISOLATION_TARGETS", ""))
+        doors = parse_targets(environment.get("ASSAY_ISOLATION_DOORS", ""))
     except ValueError as error:
         raise GateError(str(error)) from error
     if refused := _kept(f"{private}/refused"):
         raise GateError(refused["why"], tuple(refused["open"]), refused["rounds"])
     if passed := _kept(f"{private}/gate"):
         return targets, passed | {"restarts": _count_restart(private)}
-    gate = pass_gate(targets, float(environment.get("ASSAY_GATE_SECONDS", "30")))
+    gate = pass_gate(targets, float(environment.get("ASSAY_GATE_SECONDS", "30")), doors)
     seen = {"rounds": gate.rounds, "gateSeconds": round(gate.seconds, 3), "openedAtFirst": gate.opened_at_first}
+    seen["doors"] = len(doors)
     _keep(f"{private}/gate", canonical_json(seen))
     return targets, {**seen, "restarts": 0}
 
