@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from assay.api import v1alpha1 as api
 from assay.domain import verdict as verdicts
-from assay.domain.decide import FaultRecord, Knowledge, decide, next_attempt
+from assay.domain.decide import Attempt, FaultRecord, Knowledge, decide, next_attempt
 from assay.domain.outcomes import Artifact, FaultKind, Isolation, OutcomeKind
 from assay.domain.plan import plan_runs
+from assay.domain.pods import PodState, PodView, Stage
 from assay.domain.profiles import PROFILES
 from assay.domain.rules import verdict_of
 from assay.domain.status import counts_of, merged_conditions, printable, refused_status, rfc3339, status_of
@@ -44,6 +45,14 @@ def status(known: Knowledge, **fields: object) -> api.TaskValidationStatus:
     return status_of(known, **(said | fields))  # type: ignore[arg-type]
 
 
+def attempt_made_at(created: float) -> Attempt:
+    pod = PodView(
+        namespace="n", name="p", uid="u", owner="o", run="unpatched-1", attempt=1, epoch="e", created=created,
+        deleting=False, status={},
+    )  # fmt: skip
+    return Attempt(run=PLAN.first, pod=pod, state=PodState(stage=Stage.RUNNING))
+
+
 def finished() -> dict[str, object]:
     runs = {}
     for run in PLAN.runs:
@@ -62,9 +71,17 @@ def conditions(found: api.TaskValidationStatus) -> dict[str, tuple[str, str]]:
     return {condition.type: (condition.status, condition.reason) for condition in found.conditions}
 
 
-def test_a_new_object_runs_and_nothing_is_known_yet() -> None:
+def test_an_object_runs_from_the_time_when_its_first_pod_was_made() -> None:
+    known = make_known(attempts=[attempt_made_at(NOW + 7), attempt_made_at(NOW + 5)])
+    found = status(known, now=NOW + 60)
+    assert (found.phase, found.started_at) == ("Running", rfc3339(NOW + 5))
+    later = status(make_known(), previous=found, now=NOW + 90)
+    assert (later.phase, later.started_at) == ("Running", rfc3339(NOW + 5))
+
+
+def test_an_object_that_waits_for_its_first_pod_is_pending_and_nothing_is_known_yet() -> None:
     found = status(make_known())
-    assert (found.phase, found.verdict, found.started_at, found.completed_at) == ("Pending", None, rfc3339(NOW), None)
+    assert (found.phase, found.verdict, found.started_at, found.completed_at) == ("Pending", None, None, None)
     assert conditions(found) == {
         "Accepted": ("True", "TaskAccepted"),
         "ImageResolved": ("Unknown", "FirstRunPending"),

@@ -105,7 +105,10 @@ class Reconciler:
         verdict, report = decision.verdict, None
         if verdict:
             report = await self._put(line.document(memory, verdict))
-        if self._worth_writing(memory, known, verdict):
+        begins = not (verdict or memory.status.observed_generation)
+        if begins:
+            await self._begin(view, memory, decision)
+        elif self._worth_writing(memory, known, verdict):
             view = await self._commit(view, memory, known, verdict, report)
             decision = replace(decision, delete=(*decision.delete, *self._said(memory)))
         for pod in {pod.uid: pod for pod in decision.delete}.values():
@@ -115,10 +118,8 @@ class Reconciler:
             if not view.complete:  # a sandbox's submission was not graded: its episode goes on
                 self._queue.add(uid)
             return
-        if not decision.create:
-            self._withdraw(uid)
-        for run, attempt in decision.create:
-            await self._create(view, memory, run, attempt)
+        if not begins:
+            await self._create_all(view, memory, decision)
         self._release_idle(uid, memory)
         if decision.wake_at:
             self._queue.add_at(uid, time.monotonic() + max(0.0, decision.wake_at - time.time()) + 0.1)
@@ -283,9 +284,7 @@ class Reconciler:
         lost = {name: faults[-1].attempt for name, faults in known.faults.items() if faults}
         pinned = known.plan.first.name in known.outcomes and known.plan.first.name not in known.committed
         suspended = any(condition.reason == "Suspended" for condition in written.conditions)
-        return bool(
-            verdict or not written.observed_generation or pinned or told != lost or suspended != known.suspended
-        )
+        return bool(verdict or pinned or told != lost or suspended != known.suspended)
 
     async def _commit(
         self, view: ObjectView, memory: Memory, known: Knowledge, verdict: Any, report: Artifact | None
@@ -321,6 +320,19 @@ class Reconciler:
 
     def _said(self, memory: Memory) -> list[PodView]:
         return [pod for pod in self._cache.pods_of(memory.owner.uid) if pod.run in memory.committed]
+
+    async def _begin(self, view: ObjectView, memory: Memory, decision: Decision[Any]) -> None:
+        """Make the first pods, then write the first status: it tells of them, and holds none of them up."""
+        try:
+            await self._create_all(view, memory, decision)
+        finally:
+            await self._commit(view, memory, self._known(view, memory), None, None)
+
+    async def _create_all(self, view: ObjectView, memory: Memory, decision: Decision[Any]) -> None:
+        if not decision.create:
+            self._withdraw(view.uid)
+        for run, attempt in decision.create:
+            await self._create(view, memory, run, attempt)
 
     async def _create(self, view: ObjectView, memory: Memory, run: Run, attempt: int) -> None:
         if self.run_settings is None:

@@ -46,11 +46,8 @@ def status_of(  # noqa: PLR0913 - each argument is one source of the status
     """Return the whole status of an accepted object; equal knowledge gives an equal status."""
     first = known.outcomes.get(known.plan.first.name)
     digest = known.pinned or (first.image_id if first else "")
-    phase = (
-        api.Phase.COMPLETE
-        if verdict
-        else (api.Phase.RUNNING if previous.started_at or known.attempts else api.Phase.PENDING)
-    )
+    started = previous.started_at or first_pod_at(known)
+    phase = api.Phase.COMPLETE if verdict else (api.Phase.RUNNING if started else api.Phase.PENDING)
     status = api.TaskValidationStatus(
         phase=phase,
         verdict=verdict.kind if verdict else None,
@@ -65,12 +62,18 @@ def status_of(  # noqa: PLR0913 - each argument is one source of the status
             if run.name in known.outcomes or run.name in known.faults
         ),
         report=artifact_status(report),
-        started_at=previous.started_at or rfc3339(now),
+        started_at=started,
         completed_at=rfc3339(now) if verdict else None,
         conditions=_conditions(known, verdict, previous.conditions, generation, now),
         observed_generation=generation,
     )
     return fitted(status)
+
+
+def first_pod_at(known: Knowledge) -> str | None:
+    """Return when the earliest of the pods that are there was made; None without one."""
+    created = [attempt.pod.created for attempt in known.attempts]
+    return rfc3339(min(created)) if created else None
 
 
 def refused_status(
