@@ -29,8 +29,8 @@ images: setup ## Build Assay's image and those of the examples
 	@python3 dev/image/build.py
 	@$(PYTHON) examples/build.py images
 
-demo: setup ## Start a cluster, install the chart, validate the examples
-	@$(PYTHON) dev/demo.py
+demo: setup ## Start a cluster, install the chart, validate the examples (ONLY=NAME,NAME: some of them)
+	@$(PYTHON) dev/demo.py --only "$(ONLY)"
 
 test: setup ## All checks and tests, on clusters of their own
 	@$(MAKE) --no-print-directory lint

@@ -1,9 +1,12 @@
 """``make demo``: a cluster, the chart, every example by one ``kubectl apply``, verdicts, predictions, agents, the report.
 
+    python dev/demo.py [--only NAME,NAME] [--name CLUSTER]
+
 Nothing here knows what a verdict should be but by the manifests' own annotation; the process ends with 1 when a verdict
 or a reward is another one.  The cluster ends with this process.
 """
 
+import argparse
 import json
 import os
 import subprocess
@@ -18,7 +21,6 @@ from demo_report import AS_EXPECTED, report, step_rows, table, verdict_row
 ROOT = Path(__file__).parents[1]
 CLUSTER = (sys.executable, str(ROOT / "dev" / "cluster" / "cluster.py"))
 ASSAY = (sys.executable, "-m", "assay")
-NAME = "demo"
 NAMESPACE = "assay-runs"
 LIMIT_SECONDS = 1500
 STEPS: list[tuple[str, float]] = []
@@ -51,20 +53,20 @@ def run(*command: str, env: dict[str, str] | None = None, quiet: bool = False) -
     return done.stdout
 
 
-def environment() -> dict[str, str]:
+def environment(cluster: str) -> dict[str, str]:
     """Environment of the cluster's clients."""
-    said = run(*CLUSTER, "env", "--name", NAME)
+    said = run(*CLUSTER, "env", "--name", cluster)
     pairs = dict(line.removeprefix("export ").split("=", 1) for line in said.splitlines() if "=" in line)
     path = f"{run(*CLUSTER, 'bin').strip()}:{os.environ['PATH']}"
     own = {"PATH": path, "PYTHONPATH": str(ROOT / "operator")}
     return os.environ | {key: value.strip("'") for key, value in pairs.items()} | own
 
 
-def install(env: dict[str, str], *, fraction: float = 0.4) -> str:
+def install(env: dict[str, str], cluster: str, *, fraction: float = 0.4) -> str:
     """Build, push and install Assay by its chart, wait until it is ready, and return its image."""
     archive = run(sys.executable, "dev/image/build.py").strip().splitlines()[-1]
     say(f"image: {archive}")
-    reference = run(*CLUSTER, "load", "--name", NAME, archive, "assay:demo").strip().splitlines()[-1]
+    reference = run(*CLUSTER, "load", "--name", cluster, archive, "assay:demo").strip().splitlines()[-1]
     values = ("--set", f"image.reference={reference}", "--set-json", f"operator.cpuRequestFraction={fraction}")
     helm = ("helm", "upgrade", "--install", "assay", "charts/assay", "-n", "assay-system", "--create-namespace")
     run(*helm, *values, "--wait", "--timeout", "180s", env=env, quiet=True)
@@ -95,20 +97,26 @@ def wait(env: dict[str, str]) -> list[dict[str, object]]:
 
 def main() -> int:
     """Run the demo; 0 when every verdict is the expected one and every reward the deserved one."""
-    run(*CLUSTER, "up", "--name", NAME, "--with-parent", str(os.getpid()))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", default="", help="names of examples, separated by commas (default: all)")
+    parser.add_argument("--name", default="demo", help="the cluster's name")
+    options = parser.parse_args()
+    only = ("--only", options.only)
+    run(*CLUSTER, "up", "--name", options.name, "--with-parent", str(os.getpid()))
     try:
-        env = environment()
+        env = environment(options.name)
         step("cluster", "the cluster is ready")
-        run(sys.executable, "examples/build.py", "images", env=env)
-        run(sys.executable, "examples/build.py", "push", "--registry", env["ASSAY_REGISTRY"], env=env)
+        run(sys.executable, "examples/build.py", "images", *only, env=env)
+        run(sys.executable, "examples/build.py", "push", *only, "--registry", env["ASSAY_REGISTRY"], env=env)
         step("images of the examples", "the examples' images are pushed")
-        image = install(env)
+        image = install(env, options.name)
         step("image and installation of Assay", "Assay runs in the cluster")
         with tempfile.TemporaryDirectory() as folder:
             manifests = (
                 sys.executable,
                 "examples/build.py",
                 "manifests",
+                *only,
                 "--registry",
                 env["ASSAY_REGISTRY"],
                 "--out",
@@ -128,7 +136,7 @@ def main() -> int:
         step("quality report", f"the quality report: {page}")
         return 1 if wrong or undeserved else 0
     finally:
-        run(*CLUSTER, "down", "--name", NAME)
+        run(*CLUSTER, "down", "--name", options.name)
 
 
 def second_half(env: dict[str, str], image: str, found: list[dict[str, object]]) -> int:

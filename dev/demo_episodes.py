@@ -15,7 +15,7 @@ WRONG = (
 DESERVED = {"gold": 1.0, "empty": 0.0, "wrong": 0.0}
 AGENT_TASK = "valid"
 AGENTS = {"agent-replays-the-answer": 1.0, "agent-does-nothing": 0.0}
-LABEL = "assay.dev/evaluation"
+RUN = "assay.dev/run"
 
 Run = Callable[..., str]
 Items = Sequence[Mapping[str, Any]]
@@ -55,8 +55,8 @@ def reward_rows(episodes: Items) -> list[tuple[str, ...]]:
     """One line an episode: task, what was offered, phase, reward, submissions, calls, and whether it is deserved."""
     rows = []
     for item in sorted(episodes, key=lambda item: (item["spec"]["validation"], item["metadata"]["name"])):
-        labels, name, status = item["metadata"].get("labels") or {}, item["metadata"]["name"], item.get("status") or {}
-        offered = labels.get(LABEL) or name
+        name, status = item["metadata"]["name"], item.get("status") or {}
+        offered = (item["metadata"].get("annotations") or {}).get(RUN) or name
         deserved = DESERVED.get(offered, AGENTS.get(name))
         reward = status.get("reward")
         rows.append(
@@ -68,7 +68,7 @@ def reward_rows(episodes: Items) -> list[tuple[str, ...]]:
                 str(len(status.get("submissions") or ())),
                 str((status.get("toolCalls") or {}).get("count", "")),
                 status.get("reason", ""),
-                "as deserved" if reward == deserved else f"DESERVED {deserved:g}",
+                "as deserved" if reward == deserved else f"DESERVED {deserved}",
             )
         )
     return rows

@@ -6,6 +6,7 @@ import json
 import sys
 from typing import Any
 
+from assay.cli.evaluate import RUN_ANNOTATION
 from conftest import ROOT
 
 if str(ROOT / "dev") not in sys.path:
@@ -16,7 +17,7 @@ from demo_episodes import AGENTS, agent_episodes, reward_rows, wrong_predictions
 
 def episode(offered: str, reward: float | None, task: str = "t") -> dict[str, Any]:
     return {
-        "metadata": {"name": f"ev-{offered}", "labels": {"assay.dev/evaluation": offered}},
+        "metadata": {"name": f"ev-{offered}", "annotations": {RUN_ANNOTATION: offered}},
         "spec": {"validation": task},
         "status": {"phase": "Finished", "reward": reward, "submissions": [{}], "reason": "Resolved"},
     }
@@ -25,9 +26,9 @@ def episode(offered: str, reward: float | None, task: str = "t") -> dict[str, An
 def test_a_reward_is_held_against_what_was_offered() -> None:
     rows = reward_rows([episode("gold", 1.0), episode("wrong", 1.0, "s"), episode("empty", None, "u")])
     assert [(row[0], row[3], row[-1]) for row in rows] == [
-        ("s", "1", "DESERVED 0"),
+        ("s", "1", "DESERVED 0.0"),
         ("t", "1", "as deserved"),
-        ("u", "-", "DESERVED 0"),
+        ("u", "-", "DESERVED 0.0"),
     ]
 
 

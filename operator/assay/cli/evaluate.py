@@ -24,6 +24,7 @@ from assay.domain.task import Refusal, task_from_spec
 from assay.kube.client import AGENT_EPISODES, TASK_VALIDATIONS, ApiError, Client
 from assay.store.artifacts import ArtifactLostError, Store
 
+RUN_ANNOTATION = "assay.dev/run"
 LABEL = "assay.dev/evaluation"
 POLL_SECONDS = 2.0
 APPLIED_AT_ONCE = 16
@@ -206,7 +207,7 @@ def _entry(prediction: Prediction, target: Target, run: str, profile: str, rewar
             "name": name,
             "namespace": namespace,
             "labels": {LABEL: hashlib.sha256(run.encode()).hexdigest()[:40]},
-            "annotations": {"assay.dev/task-id": prediction.id, "assay.dev/run": run},
+            "annotations": {"assay.dev/task-id": prediction.id, RUN_ANNOTATION: run},
         },
         "spec": {
             **target.reference,
@@ -239,16 +240,16 @@ async def _ended(
     missing = [entry for entry in entries if entry.name not in there]
     typer.echo(f"run {run}: {len(entries)} episodes, {len(entries) - len(missing)} of them there already", err=True)
     await asyncio.gather(*(apply(entry) for entry in missing))
-    wanted = {entry.name for entry in entries}
+    wanted = {entry.name: entry.prediction.id for entry in entries}
     with progress_of(f"run {run}", len(entries)) as advance:
         while True:
             for name, status in (await _statuses(client, namespace, selector)).items():
-                if name in wanted - ended.keys() and status.phase in FINAL:
+                if name in wanted.keys() - ended.keys() and status.phase in FINAL:
                     ended[name] = status
                     advance(1)
                     reward = "not graded" if status.reward is None else f"reward {status.reward:g}"
-                    typer.echo(f"{len(ended)}/{len(wanted)} {name}: {reward}, {status.reason}", err=True)
-            if ended.keys() >= wanted:
+                    typer.echo(f"{len(ended)}/{len(wanted)} {wanted[name]}: {reward}, {status.reason}", err=True)
+            if ended.keys() >= wanted.keys():
                 return ended
             await asyncio.sleep(POLL_SECONDS)
 
