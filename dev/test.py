@@ -11,7 +11,7 @@ import time
 STAGES = {
     "unit": ("not api and not cluster and not runners", ("-n", "2", "--dist", "loadfile")),
     "runners": ("runners", ()),
-    "api": ("api", ()),
+    "api": ("api", ("-n", "2", "--dist", "loadfile")),
     "cluster": ("cluster", ()),
 }
 
