@@ -16,6 +16,7 @@ from typing import Any
 
 from assay.api import v1alpha1 as api
 from assay.controller import metrics
+from assay.controller.attempts import Attempts
 from assay.controller.cache import Cache, ObjectView
 from assay.controller.events import Recorder
 from assay.controller.lines import Ending, Idle, Line, NotReadyError, Status
@@ -25,31 +26,23 @@ from assay.controller.slots import Slots
 from assay.domain.decide import (
     Attempt,
     Decision,
-    FaultRecord,
     Knowledge,
     decide_until,
-    digest_of,
-    mismatched,
-    pinned_image,
 )
-from assay.domain.documents import outcome_document
-from assay.domain.evidence import commands_in, fault_of, fault_without_record, outcome_of, platform_of
+from assay.domain.evidence import commands_in
 from assay.domain.manifests import Inputs, RunSettings, grading_inputs_of, inputs_of, pod_of
-from assay.domain.outcomes import Artifact, FaultKind, OutcomeKind, RunOutcome
+from assay.domain.outcomes import Artifact, FaultKind
 from assay.domain.plan import Run, pod_name
 from assay.domain.pods import PodView, state_of
 from assay.domain.rules.finding import counted
 from assay.domain.submissions import Applied
 from assay.domain.task import Refusal
 from assay.kube.client import PODS, ApiError, Client
-from assay.kube.evidence import read_evidence
 from assay.kube.pods import ensure_pod, ensure_secrets
 from assay.store.artifacts import ArtifactLostError, Store
-from assay.witness.record import Record, RecordFault
 
 log = logging.getLogger(__name__)
 
-READERS = 8
 MAX_TURNS = 10
 IDLE_MEMORIES = 300
 """Objects held at once before those without a pod are read again when their turn comes: a task may have megabytes."""
@@ -85,7 +78,7 @@ class Reconciler:
         self._inspector = inspector
         self._infra_retries = infra_retries
         self._memories: dict[str, Memory] = {}
-        self._readers = asyncio.Semaphore(READERS)
+        self._attempts = Attempts(client, store, recorder)
         self.run_settings: RunSettings | None = None
 
     async def reconcile(self, uid: str) -> None:
@@ -182,12 +175,12 @@ class Reconciler:
                     memory.judged = frozenset(known.outcomes)
                 return known, decision
             for attempt in decision.read:
-                await self._read(view, memory, attempt)
+                await self._attempts.read(view, memory, attempt)
             for attempt in decision.lost:
                 assert isinstance(attempt.state.kind, FaultKind)
-                self._lose(view, memory, attempt, attempt.state.kind, attempt.state.message)
+                self._attempts.lose(view, memory, attempt, attempt.state.kind, attempt.state.message)
             for attempt in decision.facts:
-                await self._take_fact(memory, attempt)
+                await self._attempts.take_fact(memory, attempt)
         raise RuntimeError(f"{view.name}: no decision after {MAX_TURNS} turns")
 
     def _known(self, view: ObjectView, memory: Memory) -> Knowledge:
@@ -210,68 +203,6 @@ class Reconciler:
             pinned=memory.pinned,
             suspended=view.suspended,
         )
-
-    async def _read(self, view: ObjectView, memory: Memory, attempt: Attempt) -> None:
-        pod = attempt.pod
-        try:
-            async with self._readers:
-                record = await read_evidence(self._client, pod.namespace, pod.name)
-                fault = fault_of(record, attempt.state)
-                if fault:
-                    self._lose(view, memory, attempt, fault.kind, fault.message)
-                    return
-                outcome, stored = await asyncio.to_thread(self._digest, memory, attempt, record)
-        except RecordFault as broken:
-            fault = fault_without_record(attempt.state, str(broken))
-            self._lose(view, memory, attempt, fault.kind, fault.message)
-            return
-        except ApiError as error:
-            if error.status != 404:
-                raise
-            fault = fault_without_record(attempt.state, str(error), FaultKind.POD_VANISHED)
-            self._lose(view, memory, attempt, fault.kind, fault.message)
-            return
-        if not outcome.truncated and stored.sha256 != record.sha256:
-            self._lose(view, memory, attempt, FaultKind.EVIDENCE_INCOMPLETE, "the stored log has another hash")
-            return
-        memory.platform = memory.platform or platform_of(record)
-        await self._keep(view, memory, attempt, replace(outcome, log=stored))
-        metrics.LOG_BYTES.inc(len(record.merged))
-
-    def _digest(self, memory: Memory, attempt: Attempt, record: Record) -> tuple[RunOutcome, Artifact]:
-        """Parse and store a run's log: one trip to a thread, which costs more than either for a usual log."""
-        merged = memory.profile.text == "merged"
-        outcome = outcome_of(attempt.run, attempt.pod.attempt, memory.task, record, attempt.state, merged=merged)
-        return outcome, self._store.put(record.merged)
-
-    async def _take_fact(self, memory: Memory, attempt: Attempt) -> None:
-        assert isinstance(attempt.state.kind, OutcomeKind)
-        outcome = RunOutcome(
-            run=attempt.run, attempt=attempt.pod.attempt, kind=attempt.state.kind, message=attempt.state.message[:1000]
-        )
-        document = await self._put(outcome_document(outcome))
-        memory.outcomes[attempt.run.name] = replace(outcome, results_artifact=document)
-        metrics.RUNS.labels(outcome.kind).inc()
-
-    async def _keep(self, view: ObjectView, memory: Memory, attempt: Attempt, outcome: RunOutcome) -> None:
-        if mismatched(memory.outcomes.get(memory.plan.first.name), outcome):
-            message = f"the run used {digest_of(outcome.image_id)}, not the object's image"
-            self._lose(view, memory, attempt, FaultKind.IMAGE_MISMATCH, message)
-            return
-        document = await self._put(outcome_document(outcome))
-        memory.outcomes[attempt.run.name] = replace(outcome, results_artifact=document)
-        if attempt.run == memory.plan.first:
-            memory.pinned = pinned_image(memory.task.image, outcome.image_id)
-        metrics.RUNS.labels(outcome.kind).inc()
-        log.info("%s: %s is %s, exit code %s", view.name, attempt.run.name, outcome.kind, outcome.exit_code)
-
-    def _lose(self, view: ObjectView, memory: Memory, attempt: Attempt, kind: FaultKind, message: str) -> None:
-        name = attempt.run.name
-        fault = FaultRecord(attempt=attempt.pod.attempt, kind=kind, message=message[:300], at=time.time())
-        memory.faults[name] = (*memory.faults.get(name, ()), fault)
-        metrics.ATTEMPTS_LOST.labels(kind).inc()
-        log.warning("%s: attempt %s of %s is lost: %s: %s", view.name, fault.attempt, name, kind, message)
-        self._recorder.warning(view, kind, f"attempt {fault.attempt} of {name} is lost: {message}")
 
     @staticmethod
     def _worth_writing(memory: Memory, known: Knowledge, verdict: Any) -> bool:
