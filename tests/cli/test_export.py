@@ -14,19 +14,21 @@ from typer.testing import CliRunner, Result
 from assay.api import v1alpha1 as api
 from assay.api.bundles import BundledTask
 from assay.cli.main import app
+from assay.cli.stored import Reader
 from assay.domain.datasets.digests import document_of
+from assay.kube.client import TASK_VALIDATIONS, Kind
 from assay.store.artifacts import Store
 from builders import make_manifest
 
 
-class Source:
+class Source(Reader):
     """Objects, and the store that their statuses name."""
 
     def __init__(self, store: Store, objects: list[dict[str, Any]]) -> None:
         self._store, self._objects = store, objects
 
-    async def objects(self, *, selector: str = "") -> AsyncIterator[dict[str, Any]]:
-        assert selector == ""
+    async def objects(self, kind: Kind = TASK_VALIDATIONS, selector: str = "") -> AsyncIterator[dict[str, Any]]:
+        assert (kind, selector) == (TASK_VALIDATIONS, "")
         for raw in self._objects:
             yield raw
 

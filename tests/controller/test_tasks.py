@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from assay.api import v1alpha1 as api
 from assay.api.bundles import BundledTask
-from assay.controller.cache import Cache
+from assay.controller.cache import Cache, object_view_of
 from assay.controller.lines import Idle
 from assay.controller.memory import Memory, memory_of
 from assay.controller.tasks import TaskUnavailableError, load_bundled
@@ -135,3 +136,20 @@ async def test_a_bundles_task_on_the_other_side_of_its_repository_is_dropped_the
     assert found.ending is not None
     assert found.ending.labels == ("Invalid", "SplitConflict")
     assert isinstance(await line.memory_of(first), Memory), "what came first stays"
+
+
+async def test_a_task_that_was_dropped_for_its_statement_is_taken_up_again_once_it_is_accepted(store: Store) -> None:
+    raw = referring(store.put(document_of(bundled())).sha256)
+    line = ValidationLine(store, Cache(), review_required=True)
+    dropped = await line.memory_of(raw)
+    assert isinstance(dropped, Idle)
+    raw["status"] = api.to_wire(dropped.status)
+    assert object_view_of(raw | {"kind": "TaskValidation"}).complete
+    raw["spec"]["statementReview"] = {"decision": "Accepted"}
+    raw["metadata"]["generation"] = 2
+    view = object_view_of(raw)
+    assert (view.complete, view.decision) == (False, "Accepted")
+    memory = await line.memory_of(raw)
+    assert isinstance(memory, Memory)
+    assert isinstance(memory.status, api.TaskValidationStatus)
+    assert (memory.decision, memory.status.verdict, memory.status.observed_generation) == ("Accepted", None, 0)

@@ -46,7 +46,7 @@ def immutable(field: str, *, optional: bool = False) -> Rule:
     same = f"self.{field} == oldSelf.{field}"
     return Rule(
         f"has(self.{field}) == has(oldSelf.{field}) && (!has(self.{field}) || {same})" if optional else same,
-        "immutable: only suspend and priority may change; make a new object for another task or another way to run it",
+        "immutable: make a new object for another task or another way to run it",
         field,
         "FieldValueForbidden",
     )

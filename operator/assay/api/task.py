@@ -156,7 +156,11 @@ class StatementReview(Resource):
         default="", description="SHA-256 of the statement before a rewrite."
     )
     rewritten_digest: Annotated[str, Field(max_length=64)] = Field(
-        default="", description="SHA-256 of the statement after a rewrite: the one that the task has."
+        default="", description="SHA-256 of the statement after a rewrite: the one that agents are given."
+    )
+    statement: Annotated[str, Field(max_length=MAX_TEXT_CHARS)] = Field(
+        default="",
+        description="The rewritten statement, in place of the task's own. Empty: the task holds what agents are given.",
     )
 
 

@@ -51,7 +51,7 @@ class Runs(Resource):
 
 
 class TaskValidationSpec(Resource):
-    """What to validate and how; immutable once accepted, apart from suspend and priority."""
+    """What to validate and how; immutable once accepted, apart from suspend, priority and statementReview."""
 
     cel: ClassVar = (
         Rule(
@@ -67,7 +67,7 @@ class TaskValidationSpec(Resource):
             "FieldValueForbidden",
         ),
         *(immutable(name) for name in ("runs", "profile", "network", "checks", "scrub", "timeouts", "resources")),
-        *(immutable(name, optional=True) for name in ("task", "taskFrom", "statementReview", "split", "provenance")),
+        *(immutable(name, optional=True) for name in ("task", "taskFrom", "split", "provenance")),
     )
 
     task: Task | None = Field(default=None, description="The task itself, inline.")

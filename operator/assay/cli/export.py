@@ -13,7 +13,6 @@ from assay.api import v1alpha1 as api
 from assay.cli.progress import progress_of
 from assay.cli.stored import DEFAULT_NAMESPACE, DEFAULT_SERVICE, Namespace, Reader, Service, reader, told
 from assay.datasets.exporting import SUFFIXES, ExportFile, unwritable
-from assay.domain.datasets.digests import task_of_document
 from assay.domain.datasets.exports import Form, Validated, row_of_validation
 from assay.domain.task import Refusal
 
@@ -82,19 +81,10 @@ async def _batches(source: Reader, every: bool, selector: str) -> AsyncIterator[
 
 async def _row(source: Reader, found: api.TaskValidation, form: Form) -> dict[str, object] | Refusal:
     name = found.metadata.name
-    task = await _task(source, found)
-    if isinstance(task, Refusal):
-        return Refusal(field=f"{name}: {task.field}", why=task.why)
+    task = await source.task(found)
     report = json.loads(await source.artifact(found.status.report)) if found.status.report else {}
     row = row_of_validation(Validated(found=found, task=task, report=report), form)
     return Refusal(field=f"{name}: {row.field}", why=row.why) if isinstance(row, Refusal) else row
-
-
-async def _task(source: Reader, found: api.TaskValidation) -> api.Task | Refusal:
-    if found.spec.task_from is None:
-        return found.spec.task or Refusal(field="spec.task", why="is not there")
-    content = await source.document(found.spec.task_from.digest)
-    return task_of_document(content)
 
 
 def _refusal(row: dict[str, object] | Refusal, out: Path) -> str:

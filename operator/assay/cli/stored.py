@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from typing import Annotated, Any
 
 import typer
 
 from assay.api import v1alpha1 as api
+from assay.domain.datasets.digests import task_of_document
+from assay.domain.task import Refusal
 from assay.kube.client import TASK_VALIDATIONS, ApiError, Client, Kind
 
 Namespace = Annotated[str, typer.Option("--namespace", "-n", help="Namespace of the objects.")]
@@ -40,6 +42,23 @@ class Reader:
     async def validation(self, name: str) -> api.TaskValidation:
         """Return one TaskValidation."""
         return api.TaskValidation.model_validate(await self._client.get(TASK_VALIDATIONS, self._namespace, name))
+
+    async def change(self, found: api.TaskValidation, spec: Mapping[str, Any]) -> api.TaskValidation:
+        """Merge into the spec of an object that is still as it was found, and return it as it is then."""
+        patch = {"metadata": {"resourceVersion": found.metadata.resource_version}, "spec": spec}
+        raw = await self._client.patch(TASK_VALIDATIONS, self._namespace, found.metadata.name, patch)
+        return api.TaskValidation.model_validate(raw)
+
+    async def task(self, found: api.TaskValidation) -> api.Task:
+        """Return an object's task, inline or of a bundle.  ``LookupError`` when it has none that can be read."""
+        if found.spec.task_from is None:
+            if found.spec.task is None:
+                raise LookupError(f"{found.metadata.name}: has neither task nor taskFrom")
+            return found.spec.task
+        task = task_of_document(await self.document(found.spec.task_from.digest))
+        if isinstance(task, Refusal):
+            raise LookupError(f"{found.metadata.name}: {task}")  # noqa: TRY004 - of the store
+        return task
 
     async def artifact(self, artifact: api.Artifact) -> bytes:
         """Return an artifact's bytes; ``StoredError`` when they are others than status says."""

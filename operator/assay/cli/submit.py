@@ -140,14 +140,15 @@ def submissions_in(files: Sequence[Path], namespace: str) -> Iterator[Submission
 def documents_in(files: Sequence[Path]) -> Iterator[tuple[str, Any]]:
     """Yield the documents of all files in order, each with its place for messages."""
     for file in files:
-        for path in _paths(file):
+        for path in paths_in(file):
             text = sys.stdin.read() if str(path) == "-" else path.read_text(encoding="utf-8")
             for number, document in enumerate(yaml.load_all(text, Loader=LOADER)):
                 if document is not None:
                     yield f"{path}, document {number}", document
 
 
-def _paths(file: Path) -> list[Path]:
+def paths_in(file: Path) -> list[Path]:
+    """Return a file, or the manifests of a directory in order: those of an import, else all."""
     if not file.is_dir():
         return [file]
     found = sorted(path for path in file.glob("manifests-*.yaml"))

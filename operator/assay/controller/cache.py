@@ -13,6 +13,7 @@ from typing import Any
 from assay.domain.episodes import FINAL
 from assay.domain.goproxy.usage import is_uncounted
 from assay.domain.pods import PodView, seconds_since_1970, view_of
+from assay.domain.screening import is_reopened
 from assay.domain.splits import Placed, canonical_repo
 
 REMEMBERED_DELETIONS = 20_000
@@ -23,7 +24,7 @@ class ObjectView:
     """An object, without its task; ``complete``: its end is written and final, but for a count that is ``uncounted``.
 
     ``split`` and ``repo`` (of an inline task) say which side of a data set its repository is on; a ``dropped`` task is on
-    none.
+    none.  ``decision`` is what was last decided on its statement.
     """
 
     kind: str
@@ -42,13 +43,14 @@ class ObjectView:
     repo: str = ""
     dropped: bool = False
     uncounted: bool = False
+    decision: str = ""
 
 
 def object_view_of(raw: Mapping[str, Any]) -> ObjectView:
     """Return the view of an object's JSON, as the API server gives it: a list's items name their kind too."""
     metadata, spec, status = raw["metadata"], raw.get("spec") or {}, raw.get("status") or {}
     generation = int(metadata.get("generation", 0))
-    complete = _is_complete(raw["kind"], status)
+    complete = _is_complete(raw["kind"], spec, status, generation)
     return ObjectView(
         kind=raw["kind"],
         namespace=metadata["namespace"],
@@ -66,13 +68,26 @@ def object_view_of(raw: Mapping[str, Any]) -> ObjectView:
         repo=((spec.get("task") or {}).get("repo") or "") if spec.get("split") else "",
         dropped=status.get("verdict") == "Invalid",
         uncounted=complete and raw["kind"] == "AgentEpisode" and is_uncounted(spec, status),
+        decision=decision_in(spec),
     )
 
 
-def _is_complete(kind: str, status: Mapping[str, Any]) -> bool:
+def decision_in(spec: Mapping[str, Any]) -> str:
+    """Return the decision on the statement in a spec's JSON, empty when there is none."""
+    return (spec.get("statementReview") or {}).get("decision") or ""
+
+
+def _is_complete(kind: str, spec: Mapping[str, Any], status: Mapping[str, Any], generation: int) -> bool:
     if kind == "AgentEpisode":
         return status.get("phase") in FINAL
-    return status.get("phase") == "Complete" and status.get("verdict") is not None
+    if status.get("phase") != "Complete" or status.get("verdict") is None:
+        return False
+    return not is_reopened(
+        verdict=status["verdict"],
+        reason=status.get("reason") or "",
+        decision=decision_in(spec),
+        changed=int(status.get("observedGeneration") or 0) != generation,
+    )
 
 
 class Cache:

@@ -31,7 +31,7 @@ from assay.store.artifacts import Store
 class Memory:
     """One object that is being worked on; ``files`` are its inputs, once their Secrets are written.
 
-    ``grading`` is that of an episode; None for a validation.  ``sandboxed``: its submission came out of a sandbox.
+    ``decision`` is the one on its statement that it was made with.  ``grading`` is that of an episode; None for a validation.  ``sandboxed``: its submission came out of a sandbox.
     """
 
     owner: Owner
@@ -41,6 +41,7 @@ class Memory:
     profile: Profile
     provenance: api.Provenance | None = None
     dropped: Dropped | None = None
+    decision: str = ""
     status: api.TaskValidationStatus | api.AgentEpisodeStatus
     grading: Grading | None = None
     sandboxed: bool = False
@@ -82,6 +83,7 @@ def memory_of(
         plan=plan_runs(spec.runs, spec.checks),
         profile=profile,
         provenance=spec.provenance,
+        decision=spec.statement_review.decision if spec.statement_review else "",
         dropped=screened(spec.statement_review, given.statement, required=review_required),
         status=status_from(raw),
     )

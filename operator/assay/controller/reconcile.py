@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -46,6 +46,13 @@ log = logging.getLogger(__name__)
 MAX_TURNS = 10
 IDLE_MEMORIES = 300
 """Objects held at once before those without a pod are read again when their turn comes: a task may have megabytes."""
+
+
+def unsaid_of(status: Status) -> Iterator[str]:
+    """Yield the fields that a status does not say: a merge would keep what an earlier one said there."""
+    for name, field in type(status).model_fields.items():
+        if getattr(status, name) is None:
+            yield field.alias or name
 
 
 class Reconciler:
@@ -91,7 +98,7 @@ class Reconciler:
             await self._settle(view)
             return
         line = self._lines[view.kind]
-        memory = self._memories.get(uid) or await self._recall(view)
+        memory = self._held(view) or await self._recall(view)
         if memory is None:
             return
         known, decision = await self._absorb_all(view, memory)
@@ -116,6 +123,11 @@ class Reconciler:
         self._release_idle(uid, memory)
         if decision.wake_at:
             self._queue.add_at(uid, time.monotonic() + max(0.0, decision.wake_at - time.time()) + 0.1)
+
+    def _held(self, view: ObjectView) -> Memory | None:
+        """Return what is held of an object, unless its statement was decided on since."""
+        memory = self._memories.get(view.uid)
+        return memory if memory and memory.decision == view.decision else None
 
     async def _recall(self, view: ObjectView) -> Memory | None:
         raw = await self._client.get(self._lines[view.kind].kind, view.namespace, view.name)
@@ -238,7 +250,8 @@ class Reconciler:
 
     async def _patch(self, view: ObjectView, status: Status) -> ObjectView:
         """Write a status, on the version of the object that the decision was made on."""
-        patch = {"metadata": {"resourceVersion": str(view.resource_version)}, "status": api.to_wire(status)}
+        said = dict.fromkeys(unsaid_of(status)) | api.to_wire(status)
+        patch = {"metadata": {"resourceVersion": str(view.resource_version)}, "status": said}
         try:
             raw = await self._client.patch_status(self._lines[view.kind].kind, view.namespace, view.name, patch)
         except ApiError as error:

@@ -16,7 +16,14 @@ from assay.domain.documents import report_document
 from assay.domain.outcomes import Artifact
 from assay.domain.screening import Dropped
 from assay.domain.splits import split_conflict
-from assay.domain.status import TASK_UNAVAILABLE, dropped_status, refused_status, status_of, unavailable_status
+from assay.domain.status import (
+    TASK_UNAVAILABLE,
+    dropped_status,
+    refused_status,
+    reopened_status,
+    status_of,
+    unavailable_status,
+)
 from assay.domain.task import Refusal
 from assay.domain.verdict import Verdict
 from assay.kube.client import TASK_VALIDATIONS
@@ -51,7 +58,12 @@ class ValidationLine:
         if isinstance(memory, Refusal):
             return memory
         dropped = memory.dropped or self._conflict(raw, memory.task.repo)
-        return _dropped(raw, memory, dropped) if dropped else memory
+        if dropped:
+            return _dropped(raw, memory, dropped)
+        assert isinstance(memory.status, api.TaskValidationStatus)
+        if memory.status.verdict:
+            memory.status = reopened_status(memory.status)
+        return memory
 
     def _conflict(self, raw: Mapping[str, Any], repo: str) -> Dropped | None:
         """Return why a task may not stand beside those of its repository that came before it.

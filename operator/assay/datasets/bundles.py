@@ -139,6 +139,22 @@ def read_bundle(folder: Path) -> Iterator[Document]:
             raise BundleError(f"{path} cannot be read: {error}") from error
 
 
+def document_in(folder: Path, digest: str) -> Document | None:
+    """Return a bundle's document of a hash, None when it has none.  ``BundleError`` as for all of them."""
+    for said in read_index(folder)["files"]:
+        path = folder / said["name"]
+        try:
+            with parquet.ParquetFile(path, pre_buffer=False) as file:
+                for group in range(file.metadata.num_row_groups):
+                    digests = file.read_row_group(group, columns=["digest"]).column("digest").to_pylist()
+                    if digest in digests:
+                        (row,) = file.read_row_group(group).slice(digests.index(digest), 1).to_pylist()
+                        return _document(path, row)
+        except (pa.ArrowException, OSError) as error:
+            raise BundleError(f"{path} cannot be read: {error}") from error
+    return None
+
+
 def _document(path: Path, row: dict[str, Any]) -> Document:
     if digest_of(row["document"]) != row["digest"]:
         raise BundleError(f"{path}: the document of {row['id']!r} has other bytes than its hash {row['digest']}")

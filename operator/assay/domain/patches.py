@@ -7,7 +7,7 @@ before any pod exists, so that a malformed one is refused with a sentence.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 HUNK = re.compile(rb"^@@ -([0-9]+)(?:,([0-9]+))? \+([0-9]+)(?:,([0-9]+))? @@")
@@ -51,19 +51,28 @@ def quoted(path: bytes) -> bytes:
 
 def header_lines(patch: bytes) -> list[bytes]:
     """Return the lines of a diff that are not inside a hunk, without their newlines."""
-    kept: list[bytes] = []
+    return [line for inside, line in _walked(patch) if not inside]
+
+
+def hunk_lines(patch: bytes) -> list[bytes]:
+    """Return the lines of a diff that are inside a hunk, with their marks, without their newlines."""
+    return [line for inside, line in _walked(patch) if inside]
+
+
+def _walked(patch: bytes) -> Iterator[tuple[bool, bytes]]:
+    """Yield every line of a diff, and whether it is inside a hunk, as the hunks' counts say."""
     old = new = 0
     for line in patch.split(b"\n"):
         if old > 0 or new > 0:
             mark = line[:1]
             old -= mark in (b" ", b"-", b"")
             new -= mark in (b" ", b"+", b"")
+            yield True, line
             continue
         hunk = HUNK.match(line)
         if hunk:
             old, new = (int(hunk.group(group)) if hunk.group(group) else 1 for group in (2, 4))
-        kept.append(line)
-    return kept
+        yield False, line
 
 
 def paths_of(patch: bytes) -> tuple[bytes, ...]:

@@ -105,23 +105,34 @@ def dropped_status(
     previous: api.TaskValidationStatus,
     now: float,
 ) -> api.TaskValidationStatus:
-    """Return the status of a task that is dropped before its first run."""
+    """Return the status of a task that is dropped before its first run, or for its statement's sake after its runs.
+
+    What the runs have shown stays: the task may be taken up again.
+    """
     message = printable(dropped.message)[:2000]
     found = [
         ("Accepted", "True", "TaskAccepted", "the spec is a task"),
-        ("Complete", "True", "Dropped", "no run was made"),
+        ("Complete", "True", "Dropped", "the task is dropped without a look at its tests"),
         ("Valid", "False", dropped.reason.value, message),
     ]
-    return api.TaskValidationStatus(
-        phase=api.Phase.COMPLETE,
-        verdict=api.Verdict.INVALID,
-        reason=dropped.reason,
-        message=message,
-        provenance=provenance,
-        completed_at=rfc3339(now),
-        conditions=merged_conditions(previous.conditions, found, generation, now),
-        observed_generation=generation,
+    return previous.model_copy(
+        update={
+            "phase": api.Phase.COMPLETE,
+            "verdict": api.Verdict.INVALID,
+            "reason": dropped.reason.value,
+            "message": message,
+            "provenance": provenance,
+            "completed_at": rfc3339(now),
+            "conditions": merged_conditions(previous.conditions, found, generation, now),
+            "observed_generation": generation,
+        }
     )
+
+
+def reopened_status(previous: api.TaskValidationStatus) -> api.TaskValidationStatus:
+    """Return the status of a task that was dropped before its runs and may be run now: what had been run is kept."""
+    gone = {"phase": api.Phase.PENDING, "verdict": None, "reason": "", "message": "", "completed_at": None}
+    return previous.model_copy(update=gone | {"observed_generation": 0})
 
 
 def unavailable_status(

@@ -10,8 +10,10 @@ from typing import Any
 import aiohttp
 from pydantic import ValidationError
 
-from assay.api.v1alpha1 import Task
+from assay.api.bundles import BundledTask
+from assay.api.v1alpha1 import StatementReview, Task
 from assay.domain.ors.episodes import EpisodeView
+from assay.domain.screening import statement_of
 from assay.gateway.world import World
 from assay.kube.client import AGENT_EPISODES, TASK_VALIDATIONS, ApiError
 
@@ -25,7 +27,7 @@ class StatementError(Exception):
 
 
 async def task_of(world: World, view: EpisodeView) -> Task:
-    """Return the task of an episode."""
+    """Return the task of an episode, with the statement that a review has put in place of its own."""
     kind, name = (TASK_VALIDATIONS, view.validation) if view.validation else (AGENT_EPISODES, view.name)
     try:
         raw = await world.client.get(kind, view.namespace, name)
@@ -34,7 +36,9 @@ async def task_of(world: World, view: EpisodeView) -> Task:
     spec = raw["spec"]
     content = spec.get("task") or await _stored(world, spec["taskFrom"]["digest"])
     try:
-        return Task.model_validate(content)
+        task = BundledTask.model_validate(content)
+        review = spec.get("statementReview") and StatementReview.model_validate(spec["statementReview"])
+        return task.model_copy(update={"statement": statement_of(task.statement, review or None)})
     except ValidationError as error:
         raise StatementError(f"{name}: its task cannot be read: {error.errors()[0]['msg']}", lasting=True) from error
 
