@@ -16,7 +16,7 @@ import yaml
 from assay.domain.goproxy.environment import go_environment
 from assay.domain.keys import go_token, sha256_of
 from conftest import ROOT, TestCluster
-from goproxy.gotools import HERE, build
+from goproxy.gotools import HERE, build, write_toolchain
 from goproxy.stage import SUMDB, make_files
 
 SYSTEM, RUNS = "goproxy-system", "goproxy-runs"
@@ -52,8 +52,8 @@ WORLD = dict(
 )
 
 
-def write_world(folder: Path) -> str:
-    """Write the module files with their checksum database; return the database's key."""
+def write_world(folder: Path, toolchains: Sequence[str] = ()) -> str:
+    """Write the module files with their checksum database, toolchains too; return the database's key."""
     root = folder / "modules"
     for files in WORLD.values():
         for path, body in files.items():
@@ -61,7 +61,8 @@ def write_world(folder: Path) -> str:
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(file.read_bytes() + body if path.endswith("/list") and file.exists() else body)
     program = build(HERE / "sumdb/main.go", folder / "build")
-    lines = "".join(f"{module} {version}\n" for module, version in WORLD)
+    chains = [write_toolchain(root, version) for version in toolchains]
+    lines = "".join(f"{module} {version}\n" for module, version in (*WORLD, *chains))
     done = subprocess.run([program, SUMDB, root], input=lines, check=True, capture_output=True, text=True)
     return done.stdout.strip()
 

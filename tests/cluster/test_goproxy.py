@@ -8,14 +8,13 @@ from typing import Any
 
 import pytest
 
-from cluster.gostage import FIX, RUNS, SERVER, SYSTEM, TASK, USAGE, GoStage, working_gateway
+from cluster.gostage import RUNS, SERVER, SYSTEM, USAGE, GoStage, working_gateway
+from cluster.goways import COPIES, RULES, TOML, USED, WAYS, WORK
 from cluster.stage import Outside, listening, load_examples
 from conftest import TestCluster
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(900)]
 
-WORK = "mkdir -p /tmp/w && cd /tmp/w && rm -rf * && go mod init example.org/work >/dev/null 2>&1"
-TOML = "github.com/BurntSushi/toml@v1.3.2"
 OPERATOR = {"app.kubernetes.io/name": "assay", "app.kubernetes.io/component": "operator"}
 
 
@@ -56,11 +55,7 @@ def test_go_get_fetches_an_allowed_module_with_its_sum_checked(go_stage: GoStage
 
 
 def test_go_mod_tidy_and_go_test_work_with_what_they_fetched(go_stage: GoStage, sandbox: str) -> None:
-    test = (
-        'printf \'package work\\n\\nimport (\\n\\t"testing"\\n\\n\\t"example.com/lib"\\n)\\n\\n'
-        "func TestOne(t *testing.T) { if lib.One != 1 { t.Fatal() } }\\n' > a_test.go"
-    )
-    code, said = go_stage.run(sandbox, f"{WORK} && {test} && go mod tidy && go test ./... && go mod verify")
+    code, said = go_stage.run(sandbox, f"{WORK} && {USED} && go mod tidy && go test ./... && go mod verify")
     assert code == 0, said
     assert "all modules verified" in said
 
@@ -75,25 +70,6 @@ def test_a_toolchain_that_upstream_lacks_is_said_to_be_lacking(go_stage: GoStage
     assert (code != 0, "toolchain not available" in said) == (True, True), said
 
 
-WAYS = {
-    "its path": f"go get {TASK}@latest",
-    "another version": f"go get {TASK}@v1.0.1",
-    "the fix's pseudo-version": f"go get {TASK}@{FIX}",
-    "the next major": f"go get {TASK}/v2@v2.0.0",
-    "capitals": "go get github.com/Dustin/Go-Humanize@v1.0.1",
-    "gopkg.in": "go get gopkg.in/dustin/go-humanize.v1@v1.0.1",
-    "a VCS suffix": "go mod download www.github.com/dustin/go-humanize.git@v1.0.1",
-    "a fork of the name": "go get github.com/someone/go-humanize@v1.0.1",
-    "a renamed fork": "go mod download github.com/other/numbers@v1.0.0",
-    "a vanity path": "go mod download vanity.example.org/h@v1.0.0",
-    "the zip of another": "go mod download example.com/carrier@v1.0.0",
-    "its versions": f"go list -m -versions {TASK}",
-    "sums turned off": f"GOFLAGS=-mod=mod GONOSUMDB='*' GOSUMDB=off go get {TASK}@latest",
-    "a replacement": f"go mod edit -require={TASK}@v1.0.1 -replace={TASK}=github.com/other/numbers@v1.0.0 && "
-    f"printf 'package work\\n\\nimport _ \"{TASK}\"\\n' > a.go && go mod tidy",
-}
-
-
 @pytest.mark.parametrize("command", WAYS.values(), ids=WAYS.keys())
 def test_each_way_to_the_tasks_own_module_is_refused_in_one_sentence_and_counted(
     go_stage: GoStage, sandbox: str, command: str
@@ -106,28 +82,7 @@ def test_each_way_to_the_tasks_own_module_is_refused_in_one_sentence_and_counted
     after = egress(go_stage, "sandbox")
     assert after["denied"] > before["denied"]
     assert after["requests"] > before["requests"]
-    assert (
-        go_stage.run(
-            sandbox, "find / -xdev -path '*cache/download*' -name '*.zip' | grep -E 'humanize|numbers|carrier'"
-        )[0]
-        == 1
-    )
-
-
-def test_the_checksum_of_the_tasks_own_module_is_refused_too(go_stage: GoStage, sandbox: str) -> None:
-    ask = 'import os, sys, urllib.request; urllib.request.urlopen(os.environ["GOPROXY"] + sys.argv[1])'
-    path = f"/sumdb/sum.example.org/lookup/{TASK}@v1.0.1"
-    code, said = go_stage.run(sandbox, f"python3 -c '{ask}' {path}")
-    assert (code != 0, "403" in said) == (True, True), said
-
-
-RULES = {
-    "owned": WAYS["its path"],
-    "fork-name": WAYS["a fork of the name"],
-    "declared": WAYS["a renamed fork"],
-    "origin": WAYS["a vanity path"],
-    "carries": WAYS["the zip of another"],
-}
+    assert go_stage.run(sandbox, COPIES)[0] == 1
 
 
 def test_what_was_served_and_refused_is_counted_and_logged_over_all_replicas(go_stage: GoStage) -> None:

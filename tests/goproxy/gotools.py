@@ -37,6 +37,24 @@ def build(source: Path, directory: Path) -> Path:
     return binary
 
 
+TOOLCHAINS = ("1.21.13", "1.27.4")
+"""The oldest that matters, and the newest that the registry gave when this was written."""
+
+
+def write_toolchain(root: Path, version: str) -> tuple[str, str]:
+    """Fetch a Go toolchain by the go command and write its module files below ``root``; return module and version."""
+    module, name = "golang.org/toolchain", f"v0.0.1-go{version}.{go_env('GOOS')}-{go_env('GOARCH')}"
+    command = ("go", "mod", "download", "-json", f"{module}@{name}")
+    done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=root)
+    files, folder = json.loads(done.stdout), root / module / "@v"
+    folder.mkdir(parents=True, exist_ok=True)
+    for key, suffix in {"Info": "info", "GoMod": "mod", "Zip": "zip"}.items():
+        shutil.copyfile(files[key], folder / f"{name}.{suffix}")
+    with (folder / "list").open("a") as versions:
+        versions.write(f"{name}\n")
+    return module, name
+
+
 def ask_reference(binary: Path, questions: Iterable[Sequence[str]]) -> list[dict[str, Any]]:
     """Ask (op, text) questions of the reference program."""
     lines = "".join(json.dumps({"op": op, "text": text}) + "\n" for op, text in questions)

@@ -18,7 +18,7 @@ from yarl import URL
 
 from assay.goproxy.http_upstream import HttpUpstream, is_below
 from assay.goproxy.upstream import DirectoryUpstream, UpstreamFaultError
-from goproxy.stage import T1, Answer, Behaviour, Stage, http, make_files, make_stage, make_zip, read_answer
+from goproxy.stage import T1, Answer, Behaviour, Stage, http, make_files, make_info, make_stage, make_zip, read_answer
 
 TEXT = "golang.org/x/text/@v/v0.14.0"
 FILES = make_files("golang.org/x/text", "v0.14.0")
@@ -81,6 +81,10 @@ FAULTS: dict[str, tuple[str, bytes | Behaviour, int]] = {
     "zip with a comment": ("zip", http(200, ZIP[:-2] + b"\x04\x00evil"), 502),
     "zip behind other bytes": ("zip", http(200, b"PK\x03\x04evil" + ZIP), 502),
     "zip of another version": ("zip", http(200, make_zip("golang.org/x/text", "v0.15.0")), 502),
+    "info of another version": ("info", http(200, make_info("v0.15.0")), 502),
+    "info that is a page": ("info", http(200, b"<html>moved</html>"), 502),
+    "mute on an info": ("info", _mute(), 504),
+    "endless zip": ("zip", _endless(), 504),
     "302 to elsewhere": ("zip", http(302, b"", "Location: https://evil.example/x"), 502),
     "302 without a place": ("zip", http(302), 502),
     "bad HTTP": ("mod", b"HELLO\r\n\r\n", 502),
@@ -93,7 +97,8 @@ FAULTS: dict[str, tuple[str, bytes | Behaviour, int]] = {
 async def test_a_faulty_upstream_is_a_502_or_504_with_a_sentence_and_is_forgotten(
     tmp_path: Path, suffix: str, answer: bytes | Behaviour, status: int
 ) -> None:
-    async with make_stage(tmp_path, total_seconds=0.4, zip_seconds=0.4) as stage:
+    patience = 0.4 if status == 504 else 20.0
+    async with make_stage(tmp_path, total_seconds=patience, zip_seconds=patience) as stage:
         stage.upstream.files = dict(FILES)
         stage.upstream.answers[f"{TEXT}.{suffix}"] = answer
         got = await stage.ask(f"/{TEXT}.{suffix}")

@@ -68,7 +68,7 @@ def _inspection(said: dict[str, Any] | None) -> Inspection | None:
     if said is None:
         return None
     modules = tuple(HeldModule(**held) for held in said["modules"])
-    lists = {name: tuple(said.get(name, ())) for name in ("missing", "cut", "history", "own_modules")}
+    lists = {name: tuple(said.get(name, ())) for name in ("missing", "cut", "history", "own_modules", "toolchains")}
     return Inspection(**{**said, **lists, "modules": modules})
 
 

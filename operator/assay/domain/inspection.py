@@ -1,7 +1,8 @@
 """What an image holds beside its base commit: inspect.sh's lines -> what would give a task's solution away.
 
-Two questions: does git hold an object that is not in the base's ancestry, or a file elsewhere lines of the reference
-patch (a newer release of the project); and does a Go module cache hold the task's own module.
+Two questions: does git hold an object that is not in the base's ancestry, or a file or an archive elsewhere lines of the
+reference patch (a newer release of the project); and does a module cache, a build cache, a vendor tree, a GOPATH or a zip
+in testdata hold the task's own module.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ MAX_LINES = 400
 MIN_SHARE = 0.3
 """A file that holds this share of the patch's distinctive lines, and at least two of them, is a copy of the solution."""
 MIN_HELD = 2
+LISTS = ("archive", "built", "cached", "copy", "gopath", "testzip")
+"""Lists that may be cut: too long to be told whole, or of archives that were not opened."""
 _ENDING = re.compile(rb"(?<=[^/])\.[A-Za-z0-9]{1,10}\Z")
 _PLAIN = re.compile(rb"[\x20-\x7e\t]+")
 _CACHED_ZIP = re.compile(r".*/cache/download/(?P<module>.+)/@v/(?P<version>[^/]+)\.zip")
@@ -26,6 +29,7 @@ _CACHED_TREE = re.compile(r".*/pkg/mod/(?P<module>.+)@(?P<version>v[^/]*)")
 _VENDORED = re.compile(
     r"(?P<file>.*/vendor/modules\.txt) # (?P<module>\S+)(?: (?P<version>v\S+))?(?: => (?P<other>\S+).*)?"
 )
+_NAMED = re.compile(r"(?P<place>[^\t]*)\t(?:.*/pkg/mod/(?:cache/download/)?)?(?P<module>.+)@(?P<version>v[^@]*)")
 _GOPATH = re.compile(r".*/src/(?P<module>[^/]*\.[^/]+/.*)")
 _MODULE = re.compile(r"(?P<file>.*?go\.mod) module\s+\"?(?P<module>[^\s\"]+)")
 
@@ -43,8 +47,8 @@ class HeldModule:
 class Inspection:
     """What an image was found to hold.
 
-    ``missing`` are programs that the image lacks, ``cut`` lists that were too long to be told whole (``copy``, ``cached``,
-    ``gopath``): what they show is so, what they do not show is not known.  ``outside`` counts the git objects that are not in the ancestry of HEAD; ``history`` tells of commits, tags and the
+    ``missing`` are programs that the image lacks, ``cut`` lists that were too long to be told whole (those of ``LISTS``):
+    what they show is so, what they do not show is not known.  ``toolchains`` are the folders of Go distributions.  ``outside`` counts the git objects that are not in the ancestry of HEAD; ``history`` tells of commits, tags and the
     like among them, ``copies`` maps a file's path to the number of the patch's distinctive lines that it holds.
     """
 
@@ -57,6 +61,7 @@ class Inspection:
     copies: Mapping[str, int] = field(default_factory=dict)
     own_modules: tuple[str, ...] = ()
     modules: tuple[HeldModule, ...] = ()
+    toolchains: tuple[str, ...] = ()
 
     def solution_copies(self) -> list[str]:
         """Return the files that hold so much of the reference patch that they are copies of it, most lines first."""
@@ -64,9 +69,21 @@ class Inspection:
         return sorted((path for path, held in self.copies.items() if held >= least), key=lambda p: (-self.copies[p], p))
 
     def own_copies(self, policy: GoPolicy | None = None) -> list[HeldModule]:
-        """Return the held modules that are the task's own, by the gateway's rule."""
+        """Return the held modules that are the task's own, by the gateway's rule.
+
+        A Go distribution vendors packages of golang.org/x, and no image of such a task can do without it: that copy
+        counts only where the distribution holds so many lines of the reference patch that it holds the solution.
+        """
         owned = policy or GoPolicy(owned=frozenset(self.own_modules))
-        return [held for held in self.modules if owner_of(owned, held.module) is not None]
+        mine = [held for held in self.modules if owner_of(owned, held.module) is not None]
+        return [held for held in mine if not self._is_harmless(held)]
+
+    def _is_harmless(self, held: HeldModule) -> bool:
+        """Whether a copy is a Go distribution's own vendored one, without the solution."""
+        for folder in self.toolchains:
+            if held.place in {f"{folder}/src/vendor/modules.txt", f"{folder}/src/cmd/vendor/modules.txt"}:
+                return not any(path.startswith(f"{folder}/") for path in self.solution_copies())
+        return False
 
 
 def distinctive_lines(patch: bytes) -> tuple[bytes, ...]:
@@ -103,7 +120,7 @@ def inspection_of(text: str, lines: Sequence[bytes]) -> Inspection:
     return Inspection(
         complete="1" in told["done"],
         missing=tuple(told["missing"]),
-        cut=tuple(word for word in ("cached", "copy", "gopath") if told[f"more-{word}"]),
+        cut=tuple(word for word in LISTS if told[f"more-{word}"]),
         outside=int(told["outside"][0]) if told["outside"] and told["outside"][0].isdigit() else 0,
         history=(
             *(f"commit {line}" for line in told["commit"]),
@@ -115,6 +132,7 @@ def inspection_of(text: str, lines: Sequence[bytes]) -> Inspection:
         copies=_copies(told["copy"], frozenset(wanted)),
         own_modules=tuple(sorted({found["module"] for line in told["gomod"] if (found := _MODULE.match(line))})),
         modules=tuple(_modules(told)),
+        toolchains=tuple(sorted(set(told["toolchain"]))),
     )
 
 
@@ -141,6 +159,16 @@ def _modules(told: Mapping[str, Sequence[str]]) -> Iterable[HeldModule]:
         if vendored:
             for module in filter(None, (vendored["module"], vendored["other"])):
                 yield HeldModule(module=module, version=vendored["version"] or "", place=vendored["file"])
+    for line in (*told["zipped"], *told["built"]):
+        named = _NAMED.fullmatch(line)
+        if named:
+            yield HeldModule(
+                module=_unescaped(named["module"]), version=_unescaped(named["version"]), place=named["place"]
+            )
+    for line in told["zipmod"]:
+        declared = _MODULE.match(line)
+        if declared:
+            yield HeldModule(module=declared["module"], version="", place=declared["file"].removesuffix("/go.mod"))
     for path in told["gopath"]:
         found = _GOPATH.fullmatch(path)
         if found:

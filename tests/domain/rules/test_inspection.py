@@ -89,7 +89,7 @@ def test_an_inspection_without_an_answer_makes_neither_valid_nor_invalid(outcome
     assert "could not be looked into" in judged.message
 
 
-@pytest.mark.parametrize("cut", ["copy", "cached", "gopath"])
+@pytest.mark.parametrize("cut", ["copy", "cached", "gopath", "archive", "built", "testzip"])
 def test_a_list_that_was_not_told_whole_shows_what_it_shows_and_proves_nothing_else(cut: str) -> None:
     assert verdict(inspected(cut=(cut,))).kind == "Inconclusive"
     assert cut in verdict(inspected(cut=(cut,))).message

@@ -22,7 +22,7 @@ def future_history(facts: Facts) -> Finding | None:
         return unfinished(facts, Reason.FUTURE_HISTORY)
     copies, history = found.solution_copies(), _history(found)
     if not copies and not history:
-        return unseen(found, {"copy"}, Reason.FUTURE_HISTORY)
+        return unseen(found, {"copy", "archive"}, Reason.FUTURE_HISTORY)
     shown = (
         f"{counted(len(copies), 'file')} elsewhere {'holds' if len(copies) == 1 else 'hold'} lines of the reference patch: "
         f"{named(copies)}"

@@ -18,7 +18,7 @@ def module_cache(facts: Facts) -> Finding | None:
         return unfinished(facts, Reason.MODULE_CACHE_HOLDS_TASK)
     held = found.own_copies()
     if not held:
-        return unseen(found, {"cached", "gopath"}, Reason.MODULE_CACHE_HOLDS_TASK)
+        return unseen(found, {"cached", "gopath", "built", "testzip"}, Reason.MODULE_CACHE_HOLDS_TASK)
     places = [f"{copy.module}@{copy.version or 'unknown'} in {copy.place}" for copy in held]
     return Finding(
         reason=Reason.MODULE_CACHE_HOLDS_TASK,
