@@ -22,6 +22,7 @@ from assay.cli.main import app
 from assay.datasets.bundles import read_bundle, read_index
 from assay.domain.datasets.digests import task_of_document
 from assay.domain.datasets.manifests import label_value, object_name
+from assay.domain.screening import screened, statement_digest
 from assay.store.artifacts import Store
 from datasets_made import MADE, reference, swe_bench_live_row, swe_bench_row, swe_rebench_v2_row
 
@@ -273,3 +274,37 @@ def test_a_patch_with_a_replacement_character_of_its_own_goes_in_as_base64() -> 
     patch = reference(1).replace("return", "\ufffd return", 1)
     (manifest,) = manifests_in(run("import", jsonl("rows.jsonl", [live(1, patch=patch)])).stdout)
     assert base64.b64decode(manifest["spec"]["task"]["patchBase64"]) == patch.encode()
+
+
+def test_sides_and_reviews_of_rows_travel_into_the_manifests() -> None:
+    rewrite = {"decision": "Rewritten", "statement": "f() must return 2."}
+    rows = [
+        live(1, split="eval", statement_review=json.dumps({"decision": "Accepted", "reviewer": "ann"})),
+        live(2, split="test", statementReview=rewrite),
+        live(3, statement_review={"decision": "Maybe"}),
+        live(4, statement_review=rewrite | {"originalDigest": "0" * 64}),
+    ]
+    done = run("import", jsonl("rows.jsonl", rows), "-o", "out", "--inline")
+    first, second = (said["spec"] for said in written())
+    assert (first["split"], first["statementReview"]) == ("eval", {"decision": "Accepted", "reviewer": "ann"})
+    assert "split" not in second
+    assert "'test' is neither train nor eval" in done.stderr
+    assert second["task"]["statement"] == "f() must return 2."
+    review = api.StatementReview.model_validate(second["statementReview"])
+    assert (review.statement, review.original_digest) == ("", statement_digest(live(2)["problem_statement"]))
+    assert screened(review, "f() must return 2.", required=True) is None
+    assert [(said["row"], said["field"]) for said in lines_of(Path("out/refusals.jsonl"))] == [
+        (2, "statement_review"),
+        (3, "statement_review"),
+    ]
+
+
+def test_a_repository_on_both_sides_is_refused_on_the_later_one_under_its_former_name_too() -> None:
+    Path("renamed.yaml").write_text("Old/Lantern: acorn/lantern\n")
+    sides = [("acorn/lantern", "eval"), ("old/lantern", "train"), ("birch/bell", "train"), ("Acorn/Lantern", "eval")]
+    rows = [live(number, repo=repo, split=side) for number, (repo, side) in enumerate(sides)]
+    run("import", jsonl("rows.jsonl", rows), "-o", "out", "--renamed", "renamed.yaml")
+    (refused,) = lines_of(Path("out/refusals.jsonl"))
+    assert (refused["row"], refused["field"]) == (1, "split")
+    assert "acorn/lantern is on the eval side already, by rows.jsonl:0" in refused["reason"]
+    assert [said["spec"]["split"] for said in written()] == ["eval", "train", "eval"]

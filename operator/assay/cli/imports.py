@@ -78,6 +78,9 @@ def import_rows(
         Path | None,
         typer.Option(help="YAML: repository or * -> commands, parser, image, workdir that rows do not say."),
     ] = None,
+    renamed: Annotated[
+        Path | None, typer.Option(help="YAML: former names of repositories, and forks: present name; for splits.")
+    ] = None,
     as_: Annotated[Kind, typer.Option("--as", help="What rows become.")] = Kind.VALIDATIONS,
     profile: Annotated[
         str, typer.Option(help=f"Grading profile: {', '.join(sorted(PROFILES))}. Default: the family's own.")
@@ -108,6 +111,7 @@ def import_rows(
             expression=Expression([*_presets(preset or []), *(select or [])]),
             family=_family(family),
             recipes=recipes_of(yaml.safe_load(recipes.read_bytes())) if recipes else {},
+            renamed=yaml.safe_load(renamed.read_bytes()) or {} if renamed else {},
             limit=limit,
             seed=seed if order is Order.RANDOM else None,
         )

@@ -16,9 +16,11 @@ from assay.datasets.rows import RowRead, Table, UnreadableFileError
 from assay.datasets.selecting import Expression, ExpressionError
 from assay.datasets.tables import table_at
 from assay.domain.datasets import Family, Recipe, RowTask, family_of, task_from_row
+from assay.domain.datasets.decisions import COLUMNS as DECISIONS
 from assay.domain.datasets.digests import digest_of, document_of, row_digest
 from assay.domain.datasets.seen import Seen
 from assay.domain.datasets.selection import Wanted, is_wanted, rank_of, variables_of
+from assay.domain.splits import canonical_repo
 from assay.domain.task import Refusal
 
 
@@ -48,7 +50,10 @@ class Imported:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """Which rows are wanted, and what helps to read them; ``family`` None: recognised for each file."""
+    """Which rows are wanted, and what helps to read them; ``family`` None: recognised for each file.
+
+    ``renamed``: former names of repositories, and forks -> the present name.
+    """
 
     wanted: Wanted = field(default_factory=Wanted)
     expression: Expression = field(default_factory=lambda: Expression(()))
@@ -56,6 +61,7 @@ class Choice:
     recipes: Mapping[str, Recipe] = field(default_factory=dict)
     limit: int | None = None
     seed: int | None = None
+    renamed: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -110,7 +116,7 @@ class Importer:
     def _tasks_of(
         self, file: Path, place: int, table: Table, family: Family, only: set[int] | None
     ) -> Iterator[Imported]:
-        columns = frozenset(family.columns) | self.choice.expression.columns
+        columns = frozenset(family.columns) | frozenset(DECISIONS) | self.choice.expression.columns
         for row in table.rows(columns):
             if only is not None and row.number not in only:
                 continue
@@ -143,7 +149,8 @@ class Importer:
             return None
         document = document_of(task.task)
         digest = digest_of(document)
-        twice = self.seen.note(task, digest, file.name, row.number)
+        repo = canonical_repo(task.task.repo, self.choice.renamed)
+        twice = self.seen.note(task, digest, file.name, row.number, repo=repo)
         if twice:
             return twice
         return Imported(

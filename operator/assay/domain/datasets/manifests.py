@@ -52,15 +52,8 @@ def label_value(text: str) -> str:
     return f"{words}-{mark}" if words else mark
 
 
-def manifest_of(  # noqa: PLR0913 - the parts of a manifest
-    row: RowTask,
-    settings: ManifestSettings,
-    *,
-    digest: str,
-    profile: str,
-    provenance: api.Provenance,
-    split: str = "",
-    review: api.StatementReview | None = None,
+def manifest_of(
+    row: RowTask, settings: ManifestSettings, *, digest: str, profile: str, provenance: api.Provenance
 ) -> dict[str, Any] | Refusal:
     """Return the manifest of a task; a refusal when it is to be inline and too large for that."""
     if settings.inline:
@@ -88,8 +81,8 @@ def manifest_of(  # noqa: PLR0913 - the parts of a manifest
         spec["provenance"] = provenance.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_defaults=True)
         if settings.runs:
             spec["runs"] = api.to_wire(settings.runs)
-        if split:
-            spec["split"] = split
-        if review:
-            spec["statementReview"] = review.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+        if row.split:
+            spec["split"] = row.split
+        if row.review:
+            spec["statementReview"] = row.review.model_dump(mode="json", by_alias=True, exclude_defaults=True)
     return {"apiVersion": api.API_VERSION, "kind": settings.kind, "metadata": metadata, "spec": spec}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from pydantic import ValidationError
@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from assay.api import v1alpha1 as api
 from assay.api.bundles import MAX_PATCH_BYTES, BundledTask
 from assay.domain.datasets.coercions import Row, once
+from assay.domain.datasets.decisions import decisions_of
 from assay.domain.datasets.family import Draft, Family
 from assay.domain.datasets.images import is_windows
 from assay.domain.datasets.recipes import Recipe, completed
@@ -35,13 +36,18 @@ class RowTask:
     difficulty: str = ""
     created: datetime | None = None
     notes: tuple[str, ...] = ()
+    split: str = ""
+    review: api.StatementReview | None = None
 
 
 def task_from_row(row: Row, family: Family, recipes: Mapping[str, Recipe] | None = None) -> RowTask | Refusal:
     """Return a row's task; a refusal names the row's column.  ``recipes`` fill in what rows of a repository do not say."""
     try:
-        draft = family.draft_of(row)
-        return _task(completed(draft, recipes or {}), family)
+        draft = completed(family.draft_of(row), recipes or {})
+        decided = decisions_of(row, draft.statement)
+        made = _task(replace(draft, statement=decided.statement), family)
+        notes = (*made.notes, *decided.notes)
+        return replace(made, split=decided.split, review=decided.review, notes=notes)
     except RowRefusedError as refused:
         return Refusal(field=refused.field, why=refused.why)
 

@@ -1,4 +1,4 @@
-"""What an import has seen already: ids twice, ids that differ in case alone, rows at one commit of one repository.
+"""What an import has seen: ids twice, ids that differ in case alone, rows at one commit, repositories on two sides.
 
 Kept as short hashes: some hundred bytes a row, whatever its id.
 """
@@ -24,15 +24,23 @@ class Seen:
     folded: dict[bytes, bytes] = field(default_factory=dict)
     commits: Counter[bytes] = field(default_factory=Counter)
     case_only: list[tuple[str, str]] = field(default_factory=list)
+    sides: dict[bytes, tuple[str, str, int]] = field(default_factory=dict)
 
-    def note(self, row: RowTask, digest: str, file: str, number: int) -> Refusal | None:
-        """Note a row of a file; a refusal when its id was there before."""
+    def note(self, row: RowTask, digest: str, file: str, number: int, *, repo: str = "") -> Refusal | None:
+        """Note a row of a file; a refusal when its id was there before, or its repository on the other side.
+
+        ``repo`` is the repository under the one name that its names come down to.
+        """
         id_ = row.task.id
         key, document = _key(id_), bytes.fromhex(digest)[:KEY_BYTES]
         if key in self.ids:
             there, line, other = self.ids[key]
             same = "the same task" if other == document else "another task"
             return Refusal(field="instance_id", why=f"{id_[:200]!r} is {same} in {there}:{line} already")
+        if row.split and repo:
+            side, there, line = self.sides.setdefault(_key(repo), (row.split, file, number))
+            if side != row.split:
+                return Refusal(field="split", why=f"{repo} is on the {side} side already, by {there}:{line}")
         self.ids[key] = (file, number, document)
         folded = id_.casefold()
         twin = self.folded.setdefault(key if folded == id_ else _key(folded), key)

@@ -59,6 +59,7 @@ def variables_of(row: RowTask, values: Row) -> dict[str, Any]:
         "repo": task.repo,
         "language": task.language,
         "family": row.family,
+        "split": row.split,
         "labels": list(row.quality),
         "quality": "|".join(row.quality),
         "difficulty": row.difficulty,
