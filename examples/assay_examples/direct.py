@@ -32,12 +32,13 @@ def direct_run(example: Example, image: Image, state: str, *, scratch: Path) -> 
         folder = Path(temporary)
         patches = folder / "patches" / PATCH_FOLDER
         patches.mkdir(parents=True)
-        (patches / "test.patch").write_bytes(example.test_patch)
-        (patches / "reference.patch").write_bytes(example.reference_patch)
+        contents = {"test": example.test_patch, "reference": example.reference_patch}
+        for name, content in contents.items():
+            (patches / f"{name}.patch").write_bytes(content)
         layers = [*image.layers, folder / "patches"]
         sandbox = Sandbox(layers=layers, upper=folder / "upper", scratch=folder / "mounts")
         steps = {"pristine": (), "unpatched": ("test",), "patched": ("test", "reference")}[state]
-        for step in steps:
+        for step in filter(contents.get, steps):  # git calls an empty patch invalid
             applied = sandbox.run(f"{APPLY} /{PATCH_FOLDER}/{step}.patch", workdir=WORKDIR)
             if applied.code != 0:
                 return DirectRun(state=state, end=End.TEST_PATCH if step == "test" else End.PATCH)
