@@ -4,19 +4,35 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import typer
 
 from assay.api import v1alpha1 as api
 from assay.cli.progress import progress_of
 from assay.cli.stored import DEFAULT_NAMESPACE, DEFAULT_SERVICE, Namespace, Reader, Service, reader, told
-from assay.datasets.exporting import SUFFIXES, ExportFile, unwritable
+from assay.datasets.exporting import SUFFIXES, ExportFile, OtherColumnsError, schema_with_evidence, unwritable
+from assay.datasets.original_rows import original_rows, schema_of_files
+from assay.datasets.rows import UnreadableFileError
 from assay.domain.datasets.exports import Form, Validated, row_of_validation
+from assay.domain.datasets.originals import with_evidence
 from assay.domain.task import Refusal
 
 AT_ONCE = 16
+Made = dict[str, Any] | Refusal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """Which tasks are written, and how; ``files``: with the columns of their own rows."""
+
+    every: bool
+    selector: str
+    form: Form
+    files: tuple[Path, ...] = ()
 
 
 def register(app: typer.Typer) -> None:
@@ -30,11 +46,17 @@ def export(
         False, "--all/--valid", help="Every task with a verdict, or the valid ones alone (the default)."
     ),
     form: Form = typer.Option(Form.ASSAY, "--as", help="Columns of the rows: our own, or those that a harness reads."),
+    rows: list[Path] = typer.Option(
+        [], help="File that was imported: write its rows with all their own columns. May be repeated."
+    ),
     namespace: Namespace = DEFAULT_NAMESPACE,
     selector: str = typer.Option("", "--selector", "-l", help="Label selector, for example assay.dev/dataset=rebench."),
     service: Service = DEFAULT_SERVICE,
 ) -> None:
     """Write tasks with the tests that their runs have shown, their image's digest and where they came from.
+
+    With --rows, each row keeps its own columns, in the files' order; what the runs have shown stands in FAIL_TO_PASS and
+    PASS_TO_PASS, and the rest in columns that begin with assay_.
 
     A task that the form has no way to say is left out and told on standard error. Exits 1 when evidence is missing.
 
@@ -42,44 +64,92 @@ def export(
     """
     if out.suffix not in SUFFIXES:
         raise typer.BadParameter(f"{out.name} must end in {' or '.join(SUFFIXES)}", param_hint="--out")
+    if rows and form is not Form.ASSAY:
+        raise typer.BadParameter("rows keep their own columns, so --as has no say", param_hint="--rows")
+    wanted = Wanted(every=every, selector=selector, form=form, files=tuple(rows))
     with told("export"):
-        written, left = asyncio.run(_exported(out, every, form, namespace, selector, service))
+        try:
+            written, left = asyncio.run(_exported(out, wanted, namespace, service))
+        except (UnreadableFileError, OtherColumnsError) as error:
+            raise LookupError(error) from error
     typer.echo(f"{out}: {written} tasks" + (f", {left} left out" if left else ""), err=True)
 
 
-async def _exported(out: Path, every: bool, form: Form, namespace: str, selector: str, service: str) -> tuple[int, int]:
+async def _exported(out: Path, wanted: Wanted, namespace: str, service: str) -> tuple[int, int]:
     written = left = 0
+    schema = None
+    if wanted.files and out.suffix == ".parquet":
+        schema = schema_with_evidence(schema_of_files(wanted.files))
     async with reader(namespace, service) as source:
-        with ExportFile(out, form) as file, progress_of("export", None) as advance:
-            async for batch in _batches(source, every, selector):
-                for row in await asyncio.gather(*(_row(source, found, form) for found in batch)):
-                    advance(1)
-                    refusal = _refusal(row, out)
-                    if refusal or isinstance(row, Refusal):
-                        left += 1
-                        typer.echo(f"left out: {refusal}", err=True)
-                    else:
-                        written += 1
-                        file.add(row)
+        with ExportFile(out, wanted.form, schema) as file, progress_of("export", None) as advance:
+            async for row in _originals(source, wanted) if wanted.files else _own(source, wanted):
+                advance(1)
+                refusal = _refusal(row, out)
+                if refusal or isinstance(row, Refusal):
+                    left += 1
+                    typer.echo(f"left out: {refusal}", err=True)
+                else:
+                    written += 1
+                    file.add(row)
     if not written:
         raise LookupError("no task with such a verdict; nothing was written")
     return written, left
 
 
-async def _batches(source: Reader, every: bool, selector: str) -> AsyncIterator[list[api.TaskValidation]]:
+async def _own(source: Reader, wanted: Wanted) -> AsyncIterator[Made]:
+    """Yield the rows of the form."""
     batch: list[api.TaskValidation] = []
-    async for raw in source.objects(selector=selector):
-        verdict = (raw.get("status") or {}).get("verdict")
-        if verdict == "Valid" or (every and verdict):
-            batch.append(api.TaskValidation.model_validate(raw))
+    async for raw in _judged(source, wanted):
+        batch.append(api.TaskValidation.model_validate(raw))
         if len(batch) >= AT_ONCE:
-            yield batch
+            for row in await asyncio.gather(*(_row(source, found, wanted.form) for found in batch)):
+                yield row
             batch = []
-    if batch:
-        yield batch
+    for row in await asyncio.gather(*(_row(source, found, wanted.form) for found in batch)):
+        yield row
 
 
-async def _row(source: Reader, found: api.TaskValidation, form: Form) -> dict[str, object] | Refusal:
+async def _originals(source: Reader, wanted: Wanted) -> AsyncIterator[Made]:
+    """Yield the files' rows with their evidence; of the tasks only names are held, whatever their number."""
+    named: dict[str, list[str]] = {}
+    families = set()
+    async for raw in _judged(source, wanted):
+        came = raw["spec"].get("provenance") or {}
+        if not came.get("rowDigest"):
+            yield Refusal(field=raw["metadata"]["name"], why="does not say which row it came from")
+            continue
+        named.setdefault(came["rowDigest"], []).append(raw["metadata"]["name"])
+        families.add(came.get("family") or "")
+    batch: list[tuple[str, Mapping[str, Any]]] = []
+    for digests, values in original_rows(wanted.files, families):
+        batch += [(name, values) for digest in digests for name in named.pop(digest, ())]
+        if len(batch) >= AT_ONCE:
+            for row in await asyncio.gather(*(_original(source, *found) for found in batch)):
+                yield row
+            batch = []
+    for row in await asyncio.gather(*(_original(source, *found) for found in batch)):
+        yield row
+    for name in (name for names in named.values() for name in names):
+        yield Refusal(field=name, why="none of the files has its row")
+
+
+async def _judged(source: Reader, wanted: Wanted) -> AsyncIterator[dict[str, Any]]:
+    async for raw in source.objects(selector=wanted.selector):
+        verdict = (raw.get("status") or {}).get("verdict")
+        if verdict == "Valid" or (wanted.every and verdict):
+            yield raw
+
+
+async def _original(source: Reader, name: str, values: Mapping[str, Any]) -> Made:
+    found = await source.validation(name)
+    row = await _row(source, found, Form.ASSAY)
+    if isinstance(row, Refusal):
+        return row
+    review = found.spec.statement_review
+    return with_evidence(values, row, rewritten=review is not None and review.decision == "Rewritten")
+
+
+async def _row(source: Reader, found: api.TaskValidation, form: Form) -> Made:
     name = found.metadata.name
     task = await source.task(found)
     report = json.loads(await source.artifact(found.status.report)) if found.status.report else {}
@@ -87,10 +157,12 @@ async def _row(source: Reader, found: api.TaskValidation, form: Form) -> dict[st
     return Refusal(field=f"{name}: {row.field}", why=row.why) if isinstance(row, Refusal) else row
 
 
-def _refusal(row: dict[str, object] | Refusal, out: Path) -> str:
+def _refusal(row: Made, out: Path) -> str:
     if isinstance(row, Refusal):
         return str(row)
     column = unwritable(row) if out.suffix == ".parquet" else ""
     return (
-        f"{row['instance_id']}: {column}: has bytes that are not UTF-8; a .jsonl file can hold them" if column else ""
+        f"{row.get('instance_id')}: {column}: has bytes that are not UTF-8; a .jsonl file can hold them"
+        if column
+        else ""
     )

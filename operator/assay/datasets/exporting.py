@@ -12,6 +12,8 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from assay.domain.datasets.exports import Form
+from assay.domain.datasets.originals import EVIDENCE, PLAIN, PREFIX
+from assay.domain.datasets.originals import LISTS as VERIFIED
 
 SUFFIXES = (".parquet", ".jsonl")
 BATCH = 200
@@ -43,7 +45,7 @@ class _JsonLines:
         self._file: IO[str] = path.open("w", encoding="ascii", newline="\n")
 
     def write(self, rows: Sequence[Mapping[str, Any]]) -> None:
-        self._file.writelines(json.dumps(row, ensure_ascii=True) + "\n" for row in rows)
+        self._file.writelines(json.dumps(row, ensure_ascii=True, default=_written) + "\n" for row in rows)
 
     def close(self) -> None:
         self._file.close()
@@ -67,11 +69,19 @@ def schema_of(columns: Iterable[str], form: Form) -> pa.Schema:
     return pa.schema([(name, types.get(name, pa.string())) for name in columns])
 
 
-class ExportFile:
-    """Rows of one form in one file; nothing is seen under its name before the end of the ``with`` block."""
+class OtherColumnsError(Exception):
+    """A row does not fit the types of the rows before it."""
 
-    def __init__(self, path: Path, form: Form) -> None:
-        self._path, self._form = path, form
+
+class ExportFile:
+    """Rows of one form in one file; nothing is seen under its name before the end of the ``with`` block.
+
+    ``schema`` are the types of a parquet file's columns, where the form does not say them.  ``OtherColumnsError``
+    when a row has others.
+    """
+
+    def __init__(self, path: Path, form: Form, schema: pa.Schema | None = None) -> None:
+        self._path, self._form, self._schema = path, form, schema
         self._fresh = path.with_name(f".{path.name}.part")
         self._writer: Writer | None = None
         self._waiting: list[Mapping[str, Any]] = []
@@ -102,18 +112,40 @@ class ExportFile:
             return
         if self._writer is None:
             if self._path.suffix == ".parquet":
-                self._writer = _Parquet(self._fresh, schema_of(self._waiting[0], self._form))
+                schema = schema_of(self._waiting[0], self._form) if self._schema is None else self._schema
+                self._writer = _Parquet(self._fresh, schema)
             else:
                 self._writer = _JsonLines(self._fresh)
-        self._writer.write(self._waiting)
+        try:
+            self._writer.write(self._waiting)
+        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+            raise OtherColumnsError(f"a row has other types than the first ones: {error}; .jsonl takes any") from error
         self._waiting = []
+
+
+def schema_with_evidence(own: pa.Schema) -> pa.Schema:
+    """Return the types of rows with their own columns and what ``with_evidence`` adds."""
+    types = {field.name: field.type for field in own}
+    for name in (*VERIFIED, *PLAIN):
+        if name not in types and (name in PLAIN or name.lower() not in types):
+            types[name] = LISTS.get(name, pa.string())
+    return pa.schema([*types.items(), *((f"{PREFIX}{name}", _type_of(name)) for name in EVIDENCE)])
+
+
+def _type_of(column: str) -> pa.DataType:
+    return (LISTS | TYPES).get(column, pa.string())
+
+
+def _written(value: object) -> object:
+    """Return what JSON has no form for: times as ISO text, bytes as UTF-8."""
+    return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else str(value)
 
 
 def unwritable(row: Mapping[str, Any]) -> str:
     """Return the first column that parquet's text cannot hold, empty when there is none."""
     for name, value in row.items():
         try:
-            json.dumps(value, ensure_ascii=False).encode()
+            json.dumps(value, ensure_ascii=False, default=str).encode()
         except UnicodeEncodeError:
             return name
     return ""

@@ -26,6 +26,11 @@ class ParquetTable:
         with self._opened() as file:
             return frozenset(file.schema_arrow.names)
 
+    def schema(self) -> pa.Schema:
+        """Return the types of the columns."""
+        with self._opened() as file:
+            return file.schema_arrow.remove_metadata()
+
     def count(self) -> int | None:
         """Return the number of rows."""
         with self._opened() as file:

@@ -19,6 +19,7 @@ from assay.domain.datasets.families.swe_bench import WITH_EXPECTED_FAILURES
 from assay.domain.datasets.refused import RowRefusedError
 from assay.domain.datasets.scripts import END_MARK, START_MARK, quoted
 from assay.domain.patches import paths_of
+from assay.domain.screening import statement_of
 from assay.domain.task import Refusal
 
 ROOT = "/testbed"
@@ -81,7 +82,7 @@ def _assay(said: Validated) -> Mapping[str, Any]:
         "image_digest": status.image.digest,
         "platform": status.image.platform,
         "workdir": task.workdir,
-        "problem_statement": task.statement,
+        "problem_statement": statement_of(task.statement, said.found.spec.statement_review),
         "interface": task.interface,
         "patch": _text_or_nothing(patch),
         "test_patch": _text_or_nothing(test_patch),
@@ -100,6 +101,7 @@ def _assay(said: Validated) -> Mapping[str, Any]:
         "reason": status.reason,
         "message": status.message,
         "split": spec.split or "",
+        "statement_review": _review(spec.statement_review),
         "runs": len(status.runs),
         "dataset": came.dataset,
         "dataset_revision": came.revision,
@@ -166,7 +168,7 @@ def _common(said: Validated) -> dict[str, Any]:
         "base_commit": task.base_commit,
         "patch": _text("patch", patch_of(task.patch, task.patch_base64)),
         "test_patch": _text("test_patch", patch_of(task.test_patch, task.test_patch_base64)),
-        "problem_statement": task.statement,
+        "problem_statement": statement_of(task.statement, said.found.spec.statement_review),
     }
 
 
@@ -208,6 +210,14 @@ def _text_or_nothing(patch: bytes) -> str:
 def _base64_of_bytes(patch: bytes) -> str:
     """Return a patch in base64 if it is no text, else nothing."""
     return "" if _text_or_nothing(patch) or not patch else base64.b64encode(patch).decode("ascii")
+
+
+def _review(review: api.StatementReview | None) -> str:
+    """Return a review as JSON, empty without one; its text is the row's statement already."""
+    if review is None:
+        return ""
+    said = review.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude={"statement"})
+    return json.dumps(said, sort_keys=True)
 
 
 def _names(said: Validated, key: str) -> list[str]:

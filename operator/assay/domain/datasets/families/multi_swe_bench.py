@@ -29,8 +29,8 @@ def draft_of(row: Row) -> Draft:
         statement=_statement(row),
         patch=patch(row, "fix_patch"),
         test_patch=changed,
-        fail_to_pass=once(name for column in FIXED for name in names(row, column)),
-        pass_to_pass=once(names(row, "p2p_tests")),
+        fail_to_pass=names(row, "FAIL_TO_PASS") or once(name for column in FIXED for name in names(row, column)),
+        pass_to_pass=once(names(row, "PASS_TO_PASS", "p2p_tests")),
         test_files=files_for_runner(changed),
         columns={
             "patch": "fix_patch",
@@ -66,7 +66,7 @@ FAMILY = Family(
     signature=frozenset({"org", "repo", "number", "base", "fix_patch", "test_patch"}),
     columns=(
         "org", "repo", "number", "instance_id", "base", "lang", "resolved_issues", "fix_patch", "test_patch",
-        *FIXED, "p2p_tests",
+        *FIXED, "p2p_tests", "FAIL_TO_PASS", "PASS_TO_PASS",
     ),
     profile="strict",
     draft_of=draft_of,
