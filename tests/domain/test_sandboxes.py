@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from assay.api.v1alpha1 import EpisodePhase, SubmissionOutcome
 from assay.domain.pods import PodView
+from assay.domain.sandbox_status import Use, untaken, use_of
 from assay.domain.sandboxes import (
     LOOK_SECONDS,
     AgentState,
@@ -170,6 +171,43 @@ def test_cancelling_ends_an_episode_but_takes_no_reward_away() -> None:
     kept = decided(replace(READY, cancelled=True, asked=1, offers=(graded,))).ending
     assert kept
     assert kept.phase is EpisodePhase.FINISHED
+
+
+def test_an_agent_that_may_have_reached_the_network_earns_neither_one_nor_zero() -> None:
+    pending = Offer(number=1, outcome=SubmissionOutcome.PENDING)
+    ending = decided(replace(READY, leaks=2, asked=1, offers=(pending,))).ending
+    assert ending
+    assert (ending.phase, ending.reason, ending.reward) == (EpisodePhase.FAILED, "IsolationLeak", None)
+
+
+def test_the_hands_words_become_the_use_of_the_sandbox() -> None:
+    said = {
+        "calls": 3,
+        "callSeconds": 1.5,
+        "idleSeconds": 10.0,
+        "locked": 2,
+        "base": "a" * 40,
+        "isolation": {"targets": 1, "leaks": [{"target": "10.0.0.1:443", "seconds": 3.0}], "leakCount": 1},
+    }
+    use = use_of(said, NOW)
+    assert use == Use(
+        looked_at=NOW, used_at=NOW - 10, calls=3, call_seconds=1.5, locked=2, base="a" * 40, targets=1, leaks=1
+    )
+    assert use_of({}, NOW) == Use(looked_at=NOW, used_at=NOW)
+
+
+@pytest.mark.parametrize(
+    ("reason", "outcome", "reward"),
+    [("NothingCaptured", "Graded", 0.0), ("SubmissionTooLarge", "Graded", 0.0), ("CaptureFailed", "NotGraded", None)],
+)
+def test_a_diff_that_cannot_be_taken_ends_the_submission(reason: str, outcome: str, reward: float | None) -> None:
+    entry = untaken(1, reason, "why", NOW)
+    assert entry
+    assert (entry.outcome, entry.reward, entry.message) == (outcome, reward, "why")
+
+
+def test_a_diff_that_may_yet_be_taken_is_asked_for_again() -> None:
+    assert untaken(1, "NotReady", "why", NOW) is None
 
 
 def test_an_agent_that_ends_without_a_submission_earns_nothing() -> None:

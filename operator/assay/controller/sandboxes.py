@@ -23,13 +23,12 @@ from assay.domain.agents import AGENT_RUN, AgentPlace, agent_of, agent_secret_of
 from assay.domain.decide import pinned_image
 from assay.domain.goproxy.environment import go_environment
 from assay.domain.goproxy.usage import COUNT_SECONDS, counted_status, egress_of, may_grow
-from assay.domain.grading import GradeReason
 from assay.domain.keys import agent_key, go_token, sandbox_key, sha256_of
 from assay.domain.manifests import LABEL_OBJECT, Owner, RunSettings, sandbox_of, sandbox_secret_of
 from assay.domain.ors.tasks import environment_of, split_of
 from assay.domain.outcomes import Artifact
 from assay.domain.pods import seconds_since_1970
-from assay.domain.sandbox_status import Seen, Use, offers_in, sandbox_status, use_of
+from assay.domain.sandbox_status import Seen, Use, offers_in, sandbox_status, untaken, use_of
 from assay.domain.sandboxes import (
     AgentState,
     EpisodeLimits,
@@ -57,8 +56,6 @@ AT_ONCE = 0.05
 CLOSING_SECONDS = 0.5
 """How often it is seen whether an episode that is over can be counted."""
 SANDBOX_RUN = "sandbox-"
-REFUSED_DIFFS = {"NothingCaptured": GradeReason.NOTHING_SUBMITTED, "SubmissionTooLarge": GradeReason.PATCH_REFUSED}
-"""What the hands refuse to take as a diff: the agent's own doing, which is graded as nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,6 +197,7 @@ class SandboxDriver:
             used_at=seen.use.used_at if seen.use else 0.0,
             looked_at=seen.use.looked_at if seen.use else 0.0,
             locked=seen.use.locked if seen.use else 0,
+            leaks=seen.use.leaks if seen.use else 0,
             offers=offers_in(status),
             agent=agent,
         )
@@ -334,16 +332,10 @@ class SandboxDriver:
         try:
             content = await self._hands(episode, seen).submission(number)
         except HandsError as error:
-            if error.reason not in REFUSED_DIFFS:
+            refused = untaken(number, error.reason, error.message, now)
+            if refused is None:
                 raise
-            entry = api.SubmissionStatus(
-                number=number,
-                time=rfc3339(now),
-                outcome=api.SubmissionOutcome.GRADED,
-                reason=REFUSED_DIFFS[error.reason],
-                message=error.message[:1000],
-                reward=0.0,
-            )
+            entry = refused
         else:
             diff = await asyncio.to_thread(self._store.put, content)
             entry = api.SubmissionStatus(

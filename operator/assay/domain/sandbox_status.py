@@ -7,11 +7,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay.api import v1alpha1 as api
+from assay.domain.grading import GradeReason
 from assay.domain.pods import PodView
 from assay.domain.sandboxes import AgentState, Ending, Offer, SandboxStage, SandboxState
 from assay.domain.status import merged_conditions, printable, rfc3339
 
 NAME_CHARS = 1000
+UNTAKEN = {
+    "NothingCaptured": GradeReason.NOTHING_SUBMITTED,
+    "SubmissionTooLarge": GradeReason.PATCH_REFUSED,
+    "CaptureFailed": GradeReason.INFRASTRUCTURE,
+}
+"""Why the hands do not give a diff -> what the submission is graded, or not graded, as."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +68,24 @@ def use_of(said: Mapping[str, Any], now: float) -> Use:
         targets=int(isolation.get("targets") or 0),
         leaks=int(isolation.get("leakCount") or 0),
         doors=int(isolation.get("doors") or 0),
+    )
+
+
+def untaken(number: int, reason: str, message: str, now: float) -> api.SubmissionStatus | None:
+    """Return the submission whose diff the hands refuse to take, by their ``reason``; None when they may yet.
+
+    What the agent did to its own tree is graded as nothing.  A git that fails is not: a full disk is nobody's answer.
+    """
+    if reason not in UNTAKEN:
+        return None
+    graded = reason != "CaptureFailed"
+    return api.SubmissionStatus(
+        number=number,
+        time=rfc3339(now),
+        outcome=api.SubmissionOutcome.GRADED if graded else api.SubmissionOutcome.NOT_GRADED,
+        reason=UNTAKEN[reason],
+        message=printable(message)[:NAME_CHARS],
+        reward=0.0 if graded else None,
     )
 
 

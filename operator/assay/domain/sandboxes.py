@@ -87,7 +87,7 @@ class SandboxKnowledge:
 
     ``asked`` is the number of submissions that the spec asks for; ``faults`` counts the sandboxes that were lost before
     one was ready; ``ready_at`` and ``used_at`` are times (epoch seconds), 0 while unknown; ``locked`` is the submission
-    that the sandbox is held for, 0 for none.
+    that the sandbox is held for, 0 for none; ``leaks`` counts the probes that got out of the sandbox.
     """
 
     limits: EpisodeLimits
@@ -102,6 +102,7 @@ class SandboxKnowledge:
     used_at: float = 0.0
     looked_at: float = 0.0
     locked: int = 0
+    leaks: int = 0
     offers: Sequence[Offer] = ()
     agent: AgentState | None = None
 
@@ -210,6 +211,7 @@ def _ending(known: SandboxKnowledge, infra_retries: int, now: float) -> Ending |
     return (
         _graded(known.offers)
         or _cancelled(known)
+        or _leaked(known)
         or _spent(known)
         or _refused(known)
         or _sandbox_gone(known, infra_retries)
@@ -235,6 +237,14 @@ def _cancelled(known: SandboxKnowledge) -> Ending | None:
     if not known.cancelled:
         return None
     return Ending(phase=EpisodePhase.CANCELLED, reason="Cancelled", message="the episode was cancelled")
+
+
+def _leaked(known: SandboxKnowledge) -> Ending | None:
+    """What an agent does that may reach the network is no answer to the task."""
+    if not known.leaks:
+        return None
+    message = f"the sandbox is not shut off: {known.leaks} probes got out"
+    return Ending(phase=EpisodePhase.FAILED, reason=FaultKind.ISOLATION_LEAK.value, message=message)
 
 
 def _spent(known: SandboxKnowledge) -> Ending | None:
