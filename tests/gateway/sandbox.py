@@ -91,16 +91,18 @@ class Sandbox:
             task.add_done_callback(self._tasks.discard)
         elif call.body != body:
             raise web.HTTPConflict(text="another call has this id")
-        return self._said(name, call)
+        return await self._waited(request, name, call)
 
     async def _get(self, request: web.Request) -> web.Response:
-        call = self._call(request)
+        return await self._waited(request, request.match_info["id"], self._call(request))
+
+    async def _waited(self, request: web.Request, name: str, call: Call) -> web.Response:
         try:
             async with asyncio.timeout(min(20, float(request.query.get("wait", "0")))):
                 await call.done.wait()
         except TimeoutError:
             pass
-        return self._said(request.match_info["id"], call)
+        return self._said(name, call, most=int(request.query.get("output", "0")))
 
     async def _output(self, request: web.Request) -> web.Response:
         self._call(request)
@@ -119,10 +121,13 @@ class Sandbox:
             raise web.HTTPNotFound(text="no such call")
         return call
 
-    def _said(self, name: str, call: Call) -> web.Response:
-        size = len(self._spooled(name)) if call.done.is_set() else 0
+    def _said(self, name: str, call: Call, *, most: int = 0) -> web.Response:
+        content = self._spooled(name) if call.done.is_set() else b""
+        size = len(content)
+        inline = {"output": base64.b64encode(content).decode()} if call.done.is_set() and size <= most else {}
         return web.json_response(
-            {
+            inline
+            | {
                 "state": call.state,
                 "exitCode": call.exit_code,
                 "timedOut": call.timed_out,

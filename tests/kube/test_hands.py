@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -44,6 +45,27 @@ async def test_an_episode_goes_through_the_client(tmp_path: Path, session: aioht
         with pytest.raises(HandsError) as nothing:
             await hands.submission(2)
         assert (nothing.value.status, nothing.value.reason) == (409, "NothingCaptured")
+
+
+async def test_a_short_call_is_one_request_and_a_longer_one_goes_on(
+    tmp_path: Path, session: aiohttp.ClientSession
+) -> None:
+    with sandbox_in(tmp_path / "s") as sandbox:
+        await asyncio.to_thread(sandbox.up)
+        hands = client(session, sandbox)
+        done = await hands.start("short", {"script": "printf 'a\\0b'; exit 3"}, seconds=15, output=100)
+        assert (done["state"], done["exitCode"], base64.b64decode(done["output"])) == ("done", 3, b"a\0b")
+        silent = await hands.start("silent", {"script": "true"}, seconds=15, output=100)
+        assert (silent["state"], silent["output"]) == ("done", "")
+        long = await hands.start("long", {"script": "seq 1000"}, seconds=15, output=100)
+        assert (long["state"], long["outputBytes"], "output" in long) == ("done", 3893, False)
+        unasked = await hands.wait("short", 0)
+        assert "output" not in unasked
+        going = await hands.start("going", {"script": "sleep 0.5; echo end"}, seconds=0.01, output=100)
+        assert going["state"] in {"queued", "running"}
+        assert base64.b64decode((await hands.wait("going", 60, output=100))["output"]) == b"end\n"
+        huge = {"script": "# " + "x" * 300_000 + "\nsleep 1000"}
+        assert (await hands.start("huge", huge, seconds=15))["state"] in {"queued", "running"}
 
 
 async def test_concurrent_clients_each_get_their_own(tmp_path: Path, session: aiohttp.ClientSession) -> None:

@@ -12,40 +12,38 @@ from pathlib import Path
 from typing import Any
 
 import typer
-import yaml
 
 from assay.api import v1alpha1 as api
 from assay.cli.progress import progress_of
 from assay.cli.stored import DEFAULT_NAMESPACE, DEFAULT_SERVICE, Namespace, Reader, Service, StoredError, told
+from assay.cli.targets import Target, targets_in, valid_targets
+from assay.datasets.bundles import BundleError
 from assay.domain.episodes import FINAL
 from assay.domain.evaluations import Result, flips, instance_report, is_completed, own_report, report_name, run_report
 from assay.domain.predictions import MalformedPredictionsError, Prediction, census_of, read_predictions
-from assay.domain.task import Refusal, task_from_spec
-from assay.kube.client import AGENT_EPISODES, TASK_VALIDATIONS, ApiError, Client
+from assay.kube.client import AGENT_EPISODES, ApiError, Client
 from assay.store.artifacts import ArtifactLostError, Store
 
 RUN_ANNOTATION = "assay.dev/run"
 LABEL = "assay.dev/evaluation"
 POLL_SECONDS = 2.0
 APPLIED_AT_ONCE = 16
+INLINE_BYTES = 512 * 1024
+"""A larger patch goes into the artifact store: an object has room for about a megabyte."""
 OWN_REPORT = "assay.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
-    """A task that predictions are about: how an episode names it, and its reference patch where it is at hand."""
-
-    reference: Mapping[str, Any]
-    gold: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One prediction of a run, under the one name that its episode can have."""
+    """One prediction of a run, under the one name that its episode can have.
+
+    ``stored``: the patch of a prediction that is too large for its object, which names it by its hash.
+    """
 
     name: str
     prediction: Prediction
     manifest: Mapping[str, Any]
+    stored: bytes = b""
 
 
 def register(app: typer.Typer) -> None:
@@ -59,7 +57,7 @@ def evaluate(
     dataset: Path | None = typer.Option(
         None,
         "--dataset",
-        help="Manifests of TaskValidations (a file or a folder); without it, the Valid ones there are.",
+        help="A bundle that was pushed, or manifests of TaskValidations (a file or a folder); without it, the Valid ones there are.",
     ),
     profile: str = typer.Option("strict", "--profile", help="Grading profile."),
     model: str = typer.Option("", "--model", help="Only the rows of this model."),
@@ -113,7 +111,7 @@ async def _evaluate(
 ) -> None:
     client = await Client.connect()
     try:
-        targets = _from_manifests(dataset) if dataset else await _from_validations(client, namespace)
+        targets = _listed(dataset) if dataset else await valid_targets(client, namespace)
         if not targets:
             raise LookupError(
                 f"there are no tasks in {dataset}" if dataset else f"no Valid TaskValidation in {namespace}"
@@ -127,6 +125,9 @@ async def _evaluate(
         for number in range(1, repeat + 1):
             name = run if repeat == 1 else f"{run}-{number}"
             entries = [_entry(one, targets[one.id], name, profile, reward, namespace) for one in census.chosen]
+            for entry in entries:
+                if entry.stored:
+                    await reader.put(entry.stored, store)
             ended = await _ended(client, entries, namespace, name)
             results = [await _result(entry, ended[entry.name], reader, store) for entry in entries]
             _write(out / name, name, profile, entries, results, list(targets))
@@ -134,12 +135,20 @@ async def _evaluate(
         await client.close()
 
 
+def _listed(dataset: Path) -> dict[str, Target]:
+    try:
+        return targets_in(dataset)
+    except BundleError as error:
+        raise LookupError(str(error)) from error
+
+
 def _predictions(given: str, targets: Mapping[str, Target]) -> tuple[Prediction, ...]:
     if given == "gold":
         without = sorted(name for name, target in targets.items() if target.gold is None)
         if without:
             typer.echo(
-                f"{len(without)} tasks are in bundles, their reference patch is not at hand: {without[0]} …", err=True
+                f"{len(without)} tasks refer to bundles, their reference patch is not at hand (give the bundle itself): {without[0]} …",
+                err=True,
             )
         return tuple(
             Prediction(id=name, patch=target.gold, model="gold")
@@ -154,52 +163,12 @@ def _predictions(given: str, targets: Mapping[str, Target]) -> tuple[Prediction,
         raise LookupError(f"{given}: {error}") from error
 
 
-def _from_manifests(path: Path) -> dict[str, Target]:
-    files = (
-        sorted(one for one in path.rglob("*") if one.suffix in (".yaml", ".yml", ".json")) if path.is_dir() else [path]
-    )
-    found = {}
-    for file in files:
-        for manifest in yaml.safe_load_all(file.read_text()):
-            spec = (manifest or {}).get("spec") or {}
-            if (manifest or {}).get("kind") != "TaskValidation":
-                continue
-            key = "task" if spec.get("task") else "taskFrom"
-            found[str(spec[key]["id"])] = Target(reference={key: spec[key]}, gold=_gold(spec))
-    return found
-
-
-async def _from_validations(client: Client, namespace: str) -> dict[str, Target]:
-    found = {}
-    async for page in client.pages(TASK_VALIDATIONS, namespace):
-        for raw in page:
-            if (raw.get("status") or {}).get("verdict") != "Valid":
-                continue
-            spec = raw["spec"]
-            name = str((spec.get("task") or spec.get("taskFrom"))["id"])
-            found[name] = Target(reference={"validation": raw["metadata"]["name"]}, gold=_gold(spec))
-    return found
-
-
-def _gold(spec: Mapping[str, Any]) -> str | None:
-    task = spec.get("task")
-    if not task:
-        return None
-    if task.get("patchBase64"):
-        read = task_from_spec(api.Task.model_validate(task))
-        return None if isinstance(read, Refusal) else read.patch.decode("utf-8", "surrogateescape")
-    return str(task.get("patch") or "")
-
-
 def _entry(prediction: Prediction, target: Target, run: str, profile: str, reward: str, namespace: str) -> Entry:
     """Return the episode of a prediction; its name is made of the run, the task, the model and the patch."""
     patch = (prediction.patch or "").encode("utf-8", "surrogateescape")
     said = json.dumps([run, prediction.id, prediction.model, hashlib.sha256(patch).hexdigest(), profile, reward])
     name = f"ev-{hashlib.sha256(said.encode('utf-8', 'surrogatepass')).hexdigest()[:40]}"
-    try:
-        submission: dict[str, str] = {"patch": patch.decode()}
-    except UnicodeDecodeError:
-        submission = {"patchBase64": base64.b64encode(patch).decode()}
+    stored = patch if len(patch) > INLINE_BYTES else b""
     manifest = {
         "apiVersion": api.API_VERSION,
         "kind": "AgentEpisode",
@@ -211,12 +180,21 @@ def _entry(prediction: Prediction, target: Target, run: str, profile: str, rewar
         },
         "spec": {
             **target.reference,
-            "submission": submission | {"model": prediction.model[:200]},
+            "submission": _submission(patch) | {"model": prediction.model[:200]},
             "profile": profile,
             "reward": reward,
         },
     }
-    return Entry(name=name, prediction=prediction, manifest=manifest)
+    return Entry(name=name, prediction=prediction, manifest=manifest, stored=stored)
+
+
+def _submission(patch: bytes) -> dict[str, str]:
+    if len(patch) > INLINE_BYTES:
+        return {"digest": hashlib.sha256(patch).hexdigest()}
+    try:
+        return {"patch": patch.decode()}
+    except UnicodeDecodeError:
+        return {"patchBase64": base64.b64encode(patch).decode()}
 
 
 async def _ended(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import hashlib
 import json
@@ -14,6 +15,7 @@ from assay.api import v1alpha1 as api
 from assay.domain.datasets.digests import task_of_document
 from assay.domain.task import Refusal
 from assay.kube.client import TASK_VALIDATIONS, ApiError, Client, Kind
+from assay.store.artifacts import Store
 
 Namespace = Annotated[str, typer.Option("--namespace", "-n", help="Namespace of the objects.")]
 Service = Annotated[str, typer.Option("--service", help="Namespace and name of the operator's Service.")]
@@ -79,6 +81,15 @@ class Reader:
         if hashlib.sha256(content).hexdigest() != digest:
             raise StoredError(f"the store gave other bytes than the task's document {digest}")
         return content
+
+    async def put(self, content: bytes, store: str = "") -> None:
+        """Bring bytes into the artifact store: that of a URI, or the operator's."""
+        if store:
+            await asyncio.to_thread(Store(store).put, content)
+            return
+        namespace, _, name = self._service.partition("/")
+        path = f"artifacts/{hashlib.sha256(content).hexdigest()}"
+        await self._client.service(namespace, name, port="http", path=path, put=content)
 
     async def results(self, run: api.RunStatus) -> dict[str, str]:
         """Return a run's tests and their status words; empty for a run without results."""

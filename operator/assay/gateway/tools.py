@@ -58,7 +58,7 @@ class Toolbox:
 
     async def _bash(self, tool: Bash) -> Result:
         state = await self._call({"script": tool.command, "timeoutSeconds": self._seconds})
-        text = await self._bounded(self._identifier, state.output_bytes)
+        text = await self._bounded(self._identifier, state)
         if state.timed_out:
             text += f"\n[The command ran longer than {self._seconds} s and was ended; the sandbox goes on.]"
         elif state.error:
@@ -72,7 +72,7 @@ class Toolbox:
         if _failed(state):
             return await self._view_other(tool, await self._said(self._identifier, state))
         window = LineWindow(first=tool.first, last=tool.last)
-        async for chunk in self._chunks(self._identifier, state.output_bytes):
+        async for chunk in self._chunks(self._identifier, state):
             if is_binary(chunk):
                 text = f"{tool.path} is a binary file of {state.output_bytes} bytes; look at it by bash, for example with od or strings."
                 return _answer("view", text, 0, state)
@@ -88,7 +88,7 @@ class Toolbox:
         window = LineWindow(first=tool.first, last=tool.last, fold=True)
         try:
             state = call_state(await self._hands.wait(other, POLL_SECONDS))
-            async for chunk in self._chunks(other, state.output_bytes):
+            async for chunk in self._chunks(other, state):
                 window.feed(chunk)
                 if window.enough:
                     break
@@ -108,7 +108,7 @@ class Toolbox:
         listed = await self._call({"script": script, "timeoutSeconds": min(60, self._seconds)}, step=1)
         if listed.exit_code != 0 or listed.timed_out:
             return _failure("view", said)
-        content = b"".join([chunk async for chunk in self._chunks(self._step(1), listed.output_bytes)])
+        content = b"".join([chunk async for chunk in self._chunks(self._step(1), listed)])
         lines = content.decode("utf-8", "replace").splitlines()
         more = f"\n[only the first {LISTED} entries are shown]" if len(lines) > LISTED else ""
         text = "\n".join(lines[:LISTED]) or "(empty directory)"
@@ -129,7 +129,7 @@ class Toolbox:
             return _failure("str_replace", await self._said(reading, state))
         if state.output_bytes > MAX_TEXT_BYTES:
             return _failure("str_replace", f"{tool.path} has {state.output_bytes} bytes; edit it by bash")
-        content = b"".join([chunk async for chunk in self._chunks(reading, state.output_bytes)])
+        content = b"".join([chunk async for chunk in self._chunks(reading, state)])
         if len(content) != state.output_bytes:
             return _failure("str_replace", f"{tool.path}: the file could not be read as a whole; edit it by bash")
         change = changed(content, tool)
@@ -152,9 +152,10 @@ class Toolbox:
 
     async def _call(self, body: Mapping[str, Any], *, step: int = 0) -> CallState:
         identifier = self._step(step)
-        state = call_state(await self._hands.start(identifier, body))
+        started = await self._hands.start(identifier, body, seconds=POLL_SECONDS, output=OUTPUT_BYTES)
+        state = call_state(started)  # one request is enough for a short call
         while not state.done:
-            state = call_state(await self._hands.wait(identifier, POLL_SECONDS))
+            state = call_state(await self._hands.wait(identifier, POLL_SECONDS, output=OUTPUT_BYTES))
         return state
 
     def _step(self, step: int) -> str:
@@ -164,12 +165,15 @@ class Toolbox:
 
     async def _said(self, identifier: str, state: CallState) -> str:
         """Return why a file could not be read or written: the call's own words."""
-        words = (await self._bounded(identifier, state.output_bytes)).rstrip() if state.output_bytes else ""
+        words = (await self._bounded(identifier, state)).rstrip() if state.output_bytes else ""
         if state.timed_out:
             words = f"{words}\n[took longer than its time]".strip()
         return "\n".join(filter(None, (words, state.error))) or f"failed with exit code {state.exit_code}"
 
-    async def _bounded(self, identifier: str, total: int) -> str:
+    async def _bounded(self, identifier: str, state: CallState) -> str:
+        total = state.output_bytes
+        if state.output is not None:
+            return output_text(state.output, b"", total=total, identifier=identifier)
         if total <= OUTPUT_BYTES:
             if not total:
                 return output_text(b"", b"", total=0, identifier=identifier)
@@ -180,9 +184,12 @@ class Toolbox:
         tail, _, _ = await self._hands.output(identifier, offset=total - half, limit=half)
         return output_text(head, tail, total=total, identifier=identifier)
 
-    async def _chunks(self, identifier: str, total: int) -> AsyncIterator[bytes]:
+    async def _chunks(self, identifier: str, state: CallState) -> AsyncIterator[bytes]:
+        if state.output is not None:
+            yield state.output
+            return
         offset = 0
-        while offset < total:
+        while offset < state.output_bytes:
             content, begin, _ = await self._hands.output(identifier, offset=offset, limit=CHUNK)
             if not content:
                 return

@@ -15,6 +15,8 @@ PORT = 7070
 CONNECT_SECONDS = 10.0
 ANSWER_SECONDS = 30.0
 LONG_POLL_SECONDS = 15.0
+WAITING_BYTES = 256 * 1024
+"""A larger request does not wait for its call: the hands hold its bytes, and take few such requests at once."""
 
 
 class HandsError(Exception):
@@ -46,18 +48,27 @@ class Hands:
         """Begin the idle time anew."""
         await self._json("POST", "/v1/touch")
 
-    async def start(self, identifier: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Take up a call, or find it; return its state."""
-        data = io.BytesIO(json.dumps(body, separators=(",", ":")).encode())  # a stream: it may have megabytes
-        return await self._json("PUT", f"/v1/calls/{identifier}", data=data)
+    async def start(
+        self, identifier: str, body: Mapping[str, Any], *, seconds: float = 0.0, output: int = 0
+    ) -> dict[str, Any]:
+        """Take up a call, or find it; return its state as :meth:`wait` does after at most ``seconds`` (up to 15)."""
+        content = json.dumps(body, separators=(",", ":")).encode()
+        step = min(seconds, LONG_POLL_SECONDS) if len(content) <= WAITING_BYTES else 0.0
+        params = {"wait": f"{step:.3f}", "output": str(output)}
+        data = io.BytesIO(content)  # a stream: it may have megabytes
+        return await self._json("PUT", f"/v1/calls/{identifier}", data=data, params=params)
 
-    async def wait(self, identifier: str, seconds: float) -> dict[str, Any]:
-        """Return the call's state once it is done, or as it is after ``seconds``."""
+    async def wait(self, identifier: str, seconds: float, *, output: int = 0) -> dict[str, Any]:
+        """Return the call's state once it is done, or as it is after ``seconds``.
+
+        That of a call that is done holds its whole ``output`` in base64, if it has at most so many bytes.
+        """
         until = asyncio.get_running_loop().time() + seconds
         while True:
             left = max(0.0, until - asyncio.get_running_loop().time())
             step = min(left, LONG_POLL_SECONDS)
-            state = await self._json("GET", f"/v1/calls/{identifier}", params={"wait": f"{step:.3f}"})
+            params = {"wait": f"{step:.3f}", "output": str(output)}
+            state = await self._json("GET", f"/v1/calls/{identifier}", params=params)
             if state.get("state") == "done" or left <= step:
                 return state
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +10,10 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallState:
-    """How far a call has come; ``error`` says why it could not be carried out, ``seconds`` how long it ran."""
+    """How far a call has come; ``error`` says why it could not be carried out, ``seconds`` how long it ran.
+
+    ``output`` is the whole output where the hands told it at once; None: it has to be asked for.
+    """
 
     done: bool
     exit_code: int | None
@@ -17,6 +21,7 @@ class CallState:
     seconds: float
     output_bytes: int
     error: str
+    output: bytes | None = None
 
 
 def call_state(answer: Mapping[str, Any]) -> CallState:
@@ -28,4 +33,5 @@ def call_state(answer: Mapping[str, Any]) -> CallState:
         seconds=float(answer.get("seconds") or 0),
         output_bytes=int(answer.get("outputBytes") or 0),
         error=str(answer.get("error") or ""),
+        output=base64.b64decode(answer["output"]) if "output" in answer else None,
     )

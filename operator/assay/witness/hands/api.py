@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import time
+from binascii import b2a_base64
 from collections.abc import Callable, Iterator
 from json import dumps, loads
 
@@ -18,6 +19,8 @@ WAIT_SECONDS = 20.0
 PIECE_BYTES = 1048576
 OUTPUT_BYTES = 16 * 1024 * 1024
 """Most bytes of one answer of output."""
+INLINE_BYTES = 65536
+"""Most bytes of output within the answer that tells of a call's end."""
 MOST_SUBMISSIONS = 1000000
 
 # What serve.sh's exit code of a capture means.
@@ -107,12 +110,16 @@ class Api:
         except (ValueError, RecursionError) as error:
             raise BadRequestError("the body is not JSON") from error
         job_of(body, "")
-        return self._view(self._engine.put(identifier, digest_of(body), body), fresh=202)
+        return self._waited(self._engine.put(identifier, digest_of(body), body), request, fresh=202)
 
     def _get(self, identifier: str, request: Request) -> Response:
-        call = self._call(identifier)
+        return self._waited(self._call(identifier), request)
+
+    def _waited(self, call: Call, request: Request, fresh: int = 200) -> Response:
+        """Answer once the call is done, or after ``wait`` seconds; with its whole output, if that is short as asked."""
+        most = _count(request.query.get("output", "0"), "output")
         self._engine.wait(call, _seconds(request, 0.0))
-        return self._view(call)
+        return self._view(call, fresh, most=min(most, INLINE_BYTES))
 
     def _output(self, identifier: str, request: Request) -> Response:
         call = self._call(identifier)
@@ -154,10 +161,20 @@ class Api:
             raise _NotFoundError
         return found
 
-    def _view(self, call: Call, fresh: int = 200) -> Response:
+    def _view(self, call: Call, fresh: int = 200, *, most: int = 0) -> Response:
         with self._engine.changed:
             view = call.view(time.monotonic())
-        return answer_json(200 if view["state"] == DONE else fresh, view)
+        if view["state"] != DONE:
+            return answer_json(fresh, view)
+        return answer_json(200, view | (self._inline(call) if most and call.output_bytes <= most else {}))
+
+    def _inline(self, call: Call) -> dict[str, object]:
+        """The whole output, unless some of it is gone."""
+        spool = self._engine.spool_of(call) if call.output_bytes else None
+        if call.output_bytes and (spool is None or call.omitted):
+            return {}
+        content = b"".join(_pieces(spool, 0, call.output_bytes)) if spool else b""
+        return {"output": b2a_base64(content, newline=False).decode()}
 
 
 class _NotFoundError(Exception):

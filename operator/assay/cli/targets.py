@@ -1,0 +1,82 @@
+"""The tasks that predictions are about: a namespace's Valid TaskValidations, manifests of them, or a bundle."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from assay.api import v1alpha1 as api
+from assay.datasets.bundles import INDEX, read_bundle, read_index
+from assay.domain.datasets.digests import task_of_document
+from assay.domain.task import Refusal, task_from_spec
+from assay.kube.client import TASK_VALIDATIONS, Client
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """A task: how an episode names it, and its reference patch where it is at hand."""
+
+    reference: Mapping[str, Any]
+    gold: str | None
+
+
+def targets_in(path: Path) -> dict[str, Target]:
+    """Return the tasks of a bundle's folder, or of manifests (a file or a folder), by id.
+
+    ``BundleError`` for a bundle whose bytes are not those of its index.
+    """
+    if (path / INDEX).is_file():
+        return _from_bundle(path)
+    files: Iterable[Path] = [path]
+    if path.is_dir():
+        files = sorted(one for one in path.rglob("*") if one.suffix in (".yaml", ".yml", ".json"))
+    found = {}
+    for file in files:
+        for manifest in yaml.safe_load_all(file.read_text()):
+            spec = (manifest or {}).get("spec") or {}
+            if (manifest or {}).get("kind") != "TaskValidation":
+                continue
+            key = "task" if spec.get("task") else "taskFrom"
+            found[str(spec[key]["id"])] = Target(reference={key: spec[key]}, gold=_gold(spec))
+    return found
+
+
+async def valid_targets(client: Client, namespace: str) -> dict[str, Target]:
+    """Return the tasks of a namespace's Valid TaskValidations by id."""
+    found = {}
+    async for page in client.pages(TASK_VALIDATIONS, namespace):
+        for raw in page:
+            if (raw.get("status") or {}).get("verdict") != "Valid":
+                continue
+            spec = raw["spec"]
+            name = str((spec.get("task") or spec.get("taskFrom"))["id"])
+            found[name] = Target(reference={"validation": raw["metadata"]["name"]}, gold=_gold(spec))
+    return found
+
+
+def _from_bundle(folder: Path) -> dict[str, Target]:
+    """A bundle's tasks, by the hash under which ``assay push`` has stored them."""
+    dataset = str(read_index(folder)["dataset"])
+    found = {}
+    for document in read_bundle(folder):
+        task = task_of_document(document.content)
+        gold = None if isinstance(task, Refusal) else _patch_of(task)
+        reference = {"dataset": dataset, "id": document.id, "digest": document.digest}
+        found[document.id] = Target(reference={"taskFrom": reference}, gold=gold)
+    return found
+
+
+def _gold(spec: Mapping[str, Any]) -> str | None:
+    task = spec.get("task")
+    if not task:
+        return None
+    return _patch_of(api.Task.model_validate(task)) if task.get("patchBase64") else str(task.get("patch") or "")
+
+
+def _patch_of(task: api.Task) -> str | None:
+    read = task_from_spec(task)
+    return None if isinstance(read, Refusal) else read.patch.decode("utf-8", "surrogateescape")
