@@ -1,7 +1,8 @@
 """An agent that knows the answer: it applies REPLAY_PATCH in its sandbox by tool calls, and submits.
 
 Standard library only, so that it runs in any image with Python.  Without REPLAY_PATCH it looks around and ends without a
-submission.  With REPLAY_CALLS it first makes so many calls that leave a trace each.  It speaks the Open Reward Standard by hand; an agent of your own would rather use ``ors-sdk`` or ``openreward``.
+submission.  With REPLAY_CALLS it first makes so many calls that leave a trace each, and ends with an error if
+one of them was lost or ran twice.  It speaks the Open Reward Standard by hand; an agent of your own would rather use ``ors-sdk`` or ``openreward``.
 
 Environment, as Assay sets it for ``spec.agent``: ASSAY_URL, ASSAY_API_KEY, ASSAY_ENVIRONMENT, ASSAY_TASK.
 """
@@ -99,14 +100,18 @@ def main() -> None:
     asked("POST", "/create", {"env_name": ENVIRONMENT, "task_spec": task}, session)
     print(asked("GET", f"/{ENVIRONMENT}/prompt", session=session)[0]["text"][:500], flush=True)
     call(session, "bash", command="git log --oneline | head -3; git status --short | head", description="look around")
-    for number in range(int(os.environ.get("REPLAY_CALLS", "0"))):
+    calls = int(os.environ.get("REPLAY_CALLS", "0"))
+    for number in range(calls):
         call(session, "bash", command=f"echo {number} >>/tmp/calls; sleep 1", description="leave a trace")
+    traces = call(session, "bash", command="cat /tmp/calls; true", description="read the traces")
+    wanted = "".join(f"{number}\n" for number in range(calls))
+    if calls and not traces["blocks"][0]["text"].startswith(f"{wanted}Exit code: 0"):
+        sys.exit("a call was lost, or ran twice")
     patch = os.environ.get("REPLAY_PATCH", "")
     if not patch:
         return
     encoded = base64.b64encode(patch.encode()).decode()
     call(session, "bash", command=f"printf %s {encoded} | base64 -d | git apply -", description="apply the answer")
-    call(session, "bash", command="cat /tmp/calls; true", description="read the traces")
     done = call(session, "submit_answer")
     print(f"reward {done['reward']}, finished {done['finished']}", flush=True)
 

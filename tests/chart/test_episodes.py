@@ -3,37 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import random
-import signal
 import time
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from chart.installing import Release, installed
-from conftest import ROOT, TestCluster
+from chart.disturbing import agent, disturb, verify
+from chart.installing import Release
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(1500)]
-
-AGENT = (ROOT / "examples" / "agents" / "replay.py").read_text()
-
-
-@pytest.fixture(scope="module")
-def release(cluster: TestCluster) -> Iterator[Release]:
-    with installed(cluster, "episodes", "gateway.replicas=2") as release:
-        yield release
-
-
-@pytest.fixture(scope="module")
-def task(release: Release, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """A task that the release has found valid."""
-    manifest = release.apply_example(tmp_path_factory.mktemp("manifests"), "valid")
-    found = release.wait(f"tv/{manifest['metadata']['name']}")
-    assert found["status"]["verdict"] == "Valid"
-    return manifest
 
 
 def episode(release: Release, name: str, task: dict[str, Any], **spec: Any) -> dict[str, Any]:
@@ -42,14 +21,6 @@ def episode(release: Release, name: str, task: dict[str, Any], **spec: Any) -> d
         "kind": "AgentEpisode",
         "metadata": {"name": name},
         "spec": {"validation": task["metadata"]["name"], **spec},
-    }
-
-
-def agent(release: Release, patch: str = "", calls: int = 0) -> dict[str, Any]:
-    return {
-        "image": release.image,
-        "command": ["python3", "-I", "-c", AGENT],
-        "env": [{"name": "REPLAY_PATCH", "value": patch}, {"name": "REPLAY_CALLS", "value": str(calls)}],
     }
 
 
@@ -117,23 +88,7 @@ def test_a_sandboxs_tree_is_graded_when_submit_is_raised_by_hand(release: Releas
     assert status["submissions"][0]["reason"] == "NothingSubmitted"
 
 
-def kill_one(release: Release, component: str, chance: random.Random) -> None:
-    """Kill the processes of one pod of a component by SIGKILL, found by the pod's UID in their control groups."""
-    path = "jsonpath={.items[*].metadata.uid}"
-    selector = f"app.kubernetes.io/component={component}"
-    uids = release.cluster.kubectl("get", "pod", "-n", release.system, "-l", selector, "-o", path).stdout.split()
-    assert uids
-    uid = chance.choice(uids)
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            found = uid in (process / "cgroup").read_text() and b"assay" in (process / "cmdline").read_bytes()
-            if found:
-                os.kill(int(process.name), signal.SIGKILL)
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-
-
-def test_gateways_and_the_operator_killed_at_random_points_lose_and_repeat_no_call(
+def test_gateways_operator_and_connections_that_break_at_random_points_lose_and_repeat_no_call(
     release: Release, task: dict[str, Any]
 ) -> None:
     patch, calls, names = task["spec"]["task"]["patch"], 12, [f"disturbed-{number}" for number in range(3)]
@@ -145,11 +100,8 @@ def test_gateways_and_the_operator_killed_at_random_points_lose_and_repeat_no_ca
     seed = random.randrange(10**6)
     print(f"seed {seed}")
     chance = random.Random(seed)
-    for _ in range(5):
-        time.sleep(chance.uniform(0.5, 5))
-        kill_one(release, chance.choice(["gateway", "gateway", "operator"]), chance)
-    for name in names:
-        status = ended(release, name)
-        assert (status["phase"], status.get("reward")) == ("Finished", 1.0), (name, json.dumps(status, indent=1))
-        assert len(status["submissions"]) == 1
-        assert status["toolCalls"]["count"] == calls + 3, "each call ran once"
+    for kind in ("gateway", "connection", "operator", "gateway", "connection"):
+        time.sleep(chance.uniform(0.5, 4))
+        print(disturb(release, kind, chance))
+    wrong = {name: verify(ended(release, name), 1.0, "Resolved", calls + 3) for name in names}
+    assert wrong == dict.fromkeys(names, ""), seed

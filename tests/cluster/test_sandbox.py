@@ -21,6 +21,8 @@ from conftest import ROOT, TestCluster
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(900)]
 
 RUNS, CLIENTS = "sandbox-runs", "assay-system"
+EXAMPLE = "planted-tag"
+"""An image whose repository has the solution under a tag."""
 KEY = "7" * 64
 ASK = """
 import json, sys, time, urllib.request
@@ -73,9 +75,9 @@ def place(cluster: TestCluster, tmp_path_factory: pytest.TempPathFactory) -> Ite
     archive = output_of(cluster, sys.executable, "dev/image/build.py").strip().splitlines()[-1]
     image = cluster.load(Path(archive), "assay:sandbox-test")
     for action in (("images",), ("push", "--registry", cluster.registry)):
-        output_of(cluster, sys.executable, "examples/build.py", *action, "--only", "valid")
+        output_of(cluster, sys.executable, "examples/build.py", *action, "--only", EXAMPLE)
     folder = tmp_path_factory.mktemp("manifests")
-    options = ("--registry", cluster.registry, "--out", str(folder), "--only", "valid")
+    options = ("--registry", cluster.registry, "--out", str(folder), "--only", EXAMPLE)
     output_of(cluster, sys.executable, "examples/build.py", "manifests", *options)
     (path,) = folder.iterdir()
     for name in (RUNS, CLIENTS):
@@ -134,8 +136,8 @@ def test_a_sandbox_serves_its_clients_and_nobody_else_and_holds_nothing_that_it_
     cluster.kubectl("wait", "-n", RUNS, "--for=condition=Ready", f"pod/{name}", "--timeout=300s")
     address = cluster.kubectl("get", "pod", name, "-n", RUNS, "-o", "jsonpath={.status.podIP}").stdout
 
-    added = next(line[1:].strip() for line in held_out(spec).splitlines() if line.startswith("+ ") and len(line) > 20)
-    script = LOOK.format(targets=f"{target} 127.0.0.1:7070", secret=base64.b64encode(added.encode()).decode())
+    secrets = "\n".join(added_line(spec, patch) for patch in ("patch", "testPatch"))
+    script = LOOK.format(targets=f"{target} 127.0.0.1:7070", secret=base64.b64encode(secrets.encode()).decode())
     labels = {"app.kubernetes.io/part-of": "assay"}
     place.apply(
         client("friend", place.witness, labels | {"assay.dev/client": "true"}, [address, KEY, script]),
@@ -151,7 +153,7 @@ def test_a_sandbox_serves_its_clients_and_nobody_else_and_holds_nothing_that_it_
     assert said["state"]["base"] == spec["baseCommit"]
 
 
-def held_out(spec: dict[str, Any]) -> str:
-    if "testPatch" in spec:
-        return str(spec["testPatch"])
-    return base64.b64decode(spec["testPatchBase64"]).decode(errors="replace")
+def added_line(spec: dict[str, Any], name: str) -> str:
+    """A line that a patch adds, long enough to be told."""
+    patch = spec.get(name) or base64.b64decode(spec[f"{name}Base64"]).decode(errors="replace")
+    return next(line[1:].strip() for line in patch.splitlines() if line.startswith("+ ") and len(line) > 20)
