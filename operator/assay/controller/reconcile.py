@@ -115,7 +115,7 @@ class Reconciler:
             await self._delete(pod)
         if verdict:
             self._forget(uid)
-            if not view.complete:  # a sandbox's submission was not graded: its episode goes on
+            if not view.complete or self._cache.pods_of(uid):  # an episode goes on, or its sandbox has to go
                 self._queue.add(uid)
             return
         if not begins:
