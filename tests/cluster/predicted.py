@@ -123,7 +123,7 @@ def declared(*commands: str, targets: list[str], others: list[str]) -> dict[str,
     return {"commands": list(commands), "parser": "parse_log_pytest", "failToPass": targets, "passToPass": others}
 
 
-BROKEN_MONEY = {"ledger/money.py": b"raise ImportError('of a test that no list names')\n"}
+BROKEN_MONEY = {"ledger/money.py": BASE["ledger/money.py"] + b"\n\ndef cents_of(text):\n    return -1\n"}
 REPORTED = declared("true", f"{TASK_COMMAND} >report.txt 2>&1 && cat report.txt", targets=TARGETS, others=OTHERS)
 LATE = declared(
     f'number=0; while [ $number -lt 4000 ]; do echo "PASSED filler::test_$number"; number=$((number + 1)); done; {RESULTS}',
