@@ -68,13 +68,14 @@ class Inspection:
         least = max(MIN_HELD, MIN_SHARE * self.lines)
         return sorted((path for path, held in self.copies.items() if held >= least), key=lambda p: (-self.copies[p], p))
 
-    def own_copies(self, policy: GoPolicy | None = None) -> list[HeldModule]:
-        """Return the held modules that are the task's own, by the gateway's rule.
+    def own_copies(self, repo: str = "") -> list[HeldModule]:
+        """Return the held modules that are the task's own, by the gateway's rule: its go.mod files' and its repository's.
 
         A Go distribution vendors packages of golang.org/x, and no image of such a task can do without it: that copy
         counts only where the distribution holds so many lines of the reference patch that it holds the solution.
         """
-        owned = policy or GoPolicy(owned=frozenset(self.own_modules))
+        where = {repo if "." in repo.partition("/")[0] else f"github.com/{repo}"} if repo else set()
+        owned = GoPolicy(owned=frozenset({*self.own_modules, *where}))
         mine = [held for held in self.modules if owner_of(owned, held.module) is not None]
         return [held for held in mine if not self._is_harmless(held)]
 

@@ -56,6 +56,13 @@ def test_an_image_that_gives_the_solution_away_is_dropped(found: dict[str, Any],
     assert said in judged.message
 
 
+@pytest.mark.parametrize("own_modules", [(), ("vanity.example.org/own",)])
+def test_a_copy_under_the_repositorys_own_path_is_found_whatever_go_mod_says(own_modules: tuple[str, ...]) -> None:
+    held = HeldModule(module="github.com/Acorn/Lantern/v3", version="v3.0.0", place="/root/go/pkg/mod/x")
+    judged = verdict(inspected(own_modules=own_modules, modules=(held,)))
+    assert (judged.kind, judged.reason) == ("Invalid", "ModuleCacheHoldsTask")
+
+
 @pytest.mark.parametrize("found", [HISTORY, COPIES, OWN])
 def test_what_was_not_asked_for_condemns_nothing(found: dict[str, Any]) -> None:
     assert verdict(inspected(**found), checks=frozenset()).kind == "Valid"

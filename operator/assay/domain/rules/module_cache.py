@@ -16,7 +16,7 @@ def module_cache(facts: Facts) -> Finding | None:
     found = inspection_in(facts)
     if found is None:
         return unfinished(facts, Reason.MODULE_CACHE_HOLDS_TASK)
-    held = found.own_copies()
+    held = found.own_copies(facts.task.repo)
     if not held:
         return unseen(found, {"cached", "gopath", "built", "testzip"}, Reason.MODULE_CACHE_HOLDS_TASK)
     places = [f"{copy.module}@{copy.version or 'unknown'} in {copy.place}" for copy in held]
