@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from assay.domain.logs.failures import UnreadableError
+from assay.domain.logs.plain_reports import MalformedError
 from assay.domain.logs.statuses import FAILED, PASSED
-from assay.domain.logs.xml_reports import MalformedError, feed, island
+from assay.domain.logs.xml_reports import feed, island
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

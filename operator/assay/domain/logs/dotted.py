@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 
 from assay.domain.logs.failures import UnreadableError
-from assay.domain.logs.lines import Split, Trim, lines_of
+from assay.domain.logs.lines import Split, Trim, lines_of, lists_of_lines, trimmed
 from assay.domain.logs.statuses import ERROR, FAILED, PASSED, SKIPPED, Observed
 
 _OK_ENDS = (" ... ok", " ... OK", " ...  OK")
@@ -25,12 +25,11 @@ _GROUP = re.compile(
     re.IGNORECASE,
 )
 _COUNTER = re.compile(r"\[[0-9]++/[0-9]++\]\s*+")
-_JUDGEMENTS = (
-    (SKIPPED, ("skipped",), re.compile(r"\bskipped\b")),
-    (FAILED, ("fail",), re.compile(r"\b(?:failed|fail|failure)\b")),
-    (PASSED, ("ok", "passed"), re.compile(r"\b(?:ok|passed)\b")),
-)
-_WORD = re.compile(r"\w++$")
+_FAILED = re.compile(r"\bfailed\b", re.IGNORECASE)
+_SKIPPED_WORD = re.compile(r"\bskipped\b")
+_FAILED_WORDS = re.compile(r"\b(?:failed|fail|failure)\b")
+_PASSED_WORDS = re.compile(r"\b(?:ok|passed)\b")
+_WORD = re.compile(r"\s*+\w++$")
 
 
 def django(text: str) -> dict[str, str]:
@@ -133,35 +132,38 @@ def _sympy_line(line: str, results: dict[str, str]) -> None:
 def judged_lines(text: str) -> dict[str, str]:
     """Lines of build drivers: group summaries, `name... word`, or any line that holds a word of success or failure."""
     results = Observed()
-    for line in lines_of(text, Split.UNIVERSAL, Trim.BOTH):
-        lower = line.lower()
-        if " ran " in lower or " ran\t" in lower:
-            group = _GROUP.match(line)
-            if group:
-                failed = re.search(r"\bfailed\b", group["tail"], re.IGNORECASE)
-                results[f"{group['name']} ran {group['count']} tests {group['tail']}"] = FAILED if failed else PASSED
-                continue
-        name = _dotted_name(line)
-        status = _judgement(lower)
-        if name is not None:
-            results[name] = status or ERROR
-        elif status:
-            results[line] = status
+    enter, again = results.enter, results.again
+    for block in lists_of_lines(text, Split.UNIVERSAL):
+        lines = trimmed(block, Trim.BOTH)
+        for line, lower in zip(lines, "\n".join(lines).lower().split("\n"), strict=True):
+            name, status = line, _judgement(lower)
+            if "ran" in lower and (group := _group(line, lower)):
+                name, status = group
+            elif "..." in line:
+                head, _, word = line.rpartition("...")
+                if _WORD.match(word):
+                    name, status = _without_counter(head).strip(), status or ERROR
+            if status and enter(name, status) is not status:
+                again(name, status, overwrites=True)
     return results
 
 
-def _dotted_name(line: str) -> str | None:
-    """What stands before the last three dots, where a single word follows them."""
-    dots = line.rfind("...")
-    if dots < 0 or not _WORD.match(line[dots + 3 :].lstrip()):
+def _group(line: str, lower: str) -> tuple[str, str] | None:
+    found = _GROUP.match(line) if " ran " in lower or " ran\t" in lower else None
+    if found is None:
         return None
-    counter = _COUNTER.match(line, 0, dots)
-    return line[counter.end() if counter else 0 : dots].strip()
+    status = FAILED if _FAILED.search(found["tail"]) else PASSED
+    return f"{found['name']} ran {found['count']} tests {found['tail']}", status
+
+
+def _without_counter(head: str) -> str:
+    counter = _COUNTER.match(head) if head.startswith("[") else None
+    return head[counter.end() :] if counter else head
 
 
 def _judgement(lower: str) -> str | None:
-    for status, clues, words in _JUDGEMENTS:
-        for clue in clues:
-            if clue in lower and words.search(lower):
-                return status
-    return None
+    if "skipped" in lower and _SKIPPED_WORD.search(lower):
+        return SKIPPED
+    if "fail" in lower and _FAILED_WORDS.search(lower):
+        return FAILED
+    return PASSED if ("ok" in lower or "passed" in lower) and _PASSED_WORDS.search(lower) else None

@@ -91,7 +91,7 @@ class Marked:
         """Names and statuses of the marked lines."""
         entries = Entries(joiner=self.joiner, label=self.no_label)
         blocks = map(self._candidates, lists_of_lines(text, self.split, self.clean))
-        if all(isinstance(item.pattern, re.Pattern) and item.clean is None for item in self.rules):
+        if all(isinstance(item.pattern, re.Pattern) and not item.clue and item.clean is None for item in self.rules):
             _read_together(self.rules, blocks, entries)
         else:
             _read_one_by_one(self.rules, blocks, entries)

@@ -15,6 +15,8 @@ MAX_DEPTH = 1000
 """Deeper groups are refused: the names alone would be larger than the log by that factor."""
 
 _JEST = " ./node_modules/.bin/jest "
+_JEST_ENDS = ("Test Suites", "  ● ")
+_JEST_MARKS = {"✓": PASSED, "✕": FAILED}
 _TIGHT = re.compile(r"\(\d++ms\)")
 _TAP = re.compile(r"(ok|not ok)\s++\d++\s++-\s++(.+)")
 _DIRECTIVE = re.compile(r"(?<!\s)\s++#")
@@ -40,34 +42,40 @@ _NOT_HEADINGS = (
 def jest_runs(text: str) -> dict[str, str]:
     """Runs of Jest's command in a log: groups by indentation, carried from run to run, joined by ` - `."""
     results = Observed()
+    enter = results.enter
     groups: list[tuple[int, str]] = []
-    at = text.find(_JEST)
-    while at >= 0:
-        start = at + len(_JEST)
-        at = text.find(_JEST, start)
-        for line in lines_of(text[start : at if at >= 0 else len(text)], Split.LF):
-            if line.startswith(("Test Suites", "  ● ")):
-                break
-            _read_jest_line(line, groups, results)
+    prefix, is_run = " - ", False
+    for log_line in lines_of(text, Split.LF, clean=_with_runs_on_lines):
+        is_run = is_run or log_line.startswith(_JEST)
+        if not is_run:
+            continue
+        line = log_line.removeprefix(_JEST)
+        body = line.lstrip()
+        indent = len(line) - len(body)
+        if body[:1] in _JEST_MARKS:
+            if not indent or not body[1:2].isspace():
+                raise UnreadableError(f"a mark stands where the dialect expects none: {line[:80]!r}")
+            name = prefix + body[2:]
+            name = (_without_tight_ms(name, line) if "ms)" in line else name).strip()
+            status = _JEST_MARKS[body[0]]
+            if enter(name, status) is not status:
+                results.again(name, status, overwrites=True)
+        elif line.startswith(_JEST_ENDS):
+            is_run = False
+        elif indent:
+            while groups and groups[-1][0] >= indent:
+                groups.pop()
+            groups.append((indent, body.rstrip()))
+            prefix = " - ".join([*(group for _, group in groups), ""])
     return results
 
 
-def _read_jest_line(line: str, groups: list[tuple[int, str]], results: dict[str, str]) -> None:
-    body = line.lstrip()
-    indent = len(line) - len(body)
-    if body.startswith(("✓", "✕")):
-        if not indent or not body[1:2].isspace():
-            raise UnreadableError(f"a mark stands where the dialect expects none: {line[:80]!r}")
-        name = " - ".join([*(group for _, group in groups), body[2:]] if groups else ["", body[2:]])
-        results[_without_tight_ms(name, line).strip()] = PASSED if body[0] == "✓" else FAILED
-    elif indent:
-        while groups and groups[-1][0] >= indent:
-            groups.pop()
-        groups.append((indent, body.rstrip()))
+def _with_runs_on_lines(block: str) -> str:
+    return block.replace(_JEST, "\n" + _JEST)
 
 
 def _without_tight_ms(name: str, line: str) -> str:
-    if not (_TIGHT.search(line) if "ms)" in line else None):
+    if not _TIGHT.search(line):
         return name
     opening = name.rfind("(")
     if opening < 0 or not _TIGHT.fullmatch(name, opening):

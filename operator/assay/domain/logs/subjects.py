@@ -6,9 +6,10 @@ Standard error follows standard output in the text, so its lines are blamed on w
 import re
 
 from assay.domain.logs.failures import UnreadableError
-from assay.domain.logs.lines import Split, Trim, lines_of
+from assay.domain.logs.lines import Split, Trim, lines_of, lists_of_lines, trimmed
 from assay.domain.logs.statuses import ERROR, FAILED, PASSED, SKIPPED, Observed, rank
 
+_LEIN_LINE = re.compile(r"\n(?:lein test (.*+)|(FAIL|ERROR) in)")
 _DUNE_RUN = re.compile(r"Running\[(\d++)\]:\s++\((.*)\)$")
 _DUNE_OUTPUT = re.compile(r"Output\[(\d++)\]:")
 _DUNE_TROUBLE = re.compile(r"FAIL|ERROR|EXCEPTION|CRASH|FATAL")
@@ -25,14 +26,16 @@ def leiningen(text: str) -> dict[str, str]:
     """Leiningen: every announced namespace passes unless FAIL or ERROR lines follow while it is the last one."""
     results = Observed()
     current: str | None = None
-    for line in lines_of(text, Split.UNIVERSAL, Trim.BOTH):
-        if line.startswith("lein test "):
-            namespaces = _namespaces(line[len("lein test ") :])
-            current = namespaces[-1] if namespaces else None
-            for namespace in namespaces:
-                results.setdefault(namespace, PASSED)
-        elif current is not None and line.startswith(("FAIL in", "ERROR in")):
-            results[current] = FAILED if line.startswith("FAIL") else ERROR
+    for lines in lists_of_lines(text, Split.UNIVERSAL):
+        for found in _LEIN_LINE.finditer("\n".join(("", *trimmed(lines, Trim.BOTH)))):
+            announced, trouble = found.groups()
+            if announced is not None:
+                namespaces = _namespaces(announced)
+                current = namespaces[-1] if namespaces else None
+                for namespace in namespaces:
+                    results.setdefault(namespace, PASSED)
+            elif current is not None:
+                results[current] = FAILED if trouble == "FAIL" else ERROR
     return results
 
 

@@ -10,8 +10,9 @@ from xml.etree.ElementTree import Element, TreeBuilder
 from junitparser import Error, Failure, Skipped, TestCase
 
 from assay.domain.logs.failures import UnreadableError
+from assay.domain.logs.plain_reports import MalformedError
 from assay.domain.logs.statuses import ERROR, FAILED, PASSED, SKIPPED, Observed
-from assay.domain.logs.xml_reports import MalformedError, Target, feed, island
+from assay.domain.logs.xml_reports import Target, feed, island
 
 _OPENING = re.compile(r"<(testsuites|testsuite)\b")
 _JUNIT_OUTCOMES = ((Failure, FAILED), (Error, ERROR), (Skipped, SKIPPED))

@@ -5,8 +5,9 @@ as a stream of events, so that no tree of a large report is ever in memory. Enti
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Protocol
 from xml.etree.ElementTree import ParseError
 from xml.parsers.expat import ExpatError, ParserCreate
@@ -15,21 +16,15 @@ from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import DefusedXMLParser
 
 from assay.domain.logs.failures import UnreadableError
-from assay.domain.logs.statuses import ERROR, FAILED, PASSED, SKIPPED, Observed
+from assay.domain.logs.plain_reports import STATUS_OF, MalformedError, Naming, plain_results
+from assay.domain.logs.statuses import PASSED, Observed
 
-_BLOCK_MARK = re.compile(r"<(?:\?xml|/testsuite>)")
+_BLOCK_MARK = re.compile(r"(?P<line>)[^\S\n]*+<(?:(?P<declared>\?xml)|/testsuite>)[^\n]*+")
+_NEXT_BLOCK_MARK = re.compile(rf"\n{_BLOCK_MARK.pattern}")
 _CHUNK = 1 << 16
-_STATUS_OF = {"failure": FAILED, "error": ERROR, "skipped": SKIPPED}
 
 Spans = Callable[[str], Iterator[tuple[int, int]]]
 """Finds documents: start and end offsets in the log."""
-
-Naming = Callable[[Mapping[str, str]], str]
-"""Makes a name of a test case's attributes."""
-
-
-class MalformedError(Exception):
-    """The text is not one well-formed document."""
 
 
 class Target(Protocol):
@@ -84,7 +79,7 @@ class XmlReports:
     """Options of the family; `order` says which outcome element wins, `only_in_suites` that a case's parent matters."""
 
     spans: Spans
-    order: tuple[str, ...]
+    order: tuple[str, str, str]
     naming: Naming
     only_in_suites: bool = False
 
@@ -92,13 +87,26 @@ class XmlReports:
         """Names and statuses of every test case in well-formed documents; the last of equal names wins."""
         results = Observed()
         for start, end in self.spans(text):
-            cases = _Cases(self)
             try:
-                feed(cases, text, start, end)
+                results.update(self._read(text, start, end))
             except MalformedError:
                 continue
-            results.update(cases.results)
         return results
+
+    def _read(self, text: str, start: int, end: int) -> dict[str, str]:
+        results = plain_results(text, start, end, self)
+        return expat_results(text, start, end, self) if results is None else results
+
+    def status_of(self, markers: Collection[str]) -> str:
+        """The status of a test case by the tags of its elements."""
+        return next((STATUS_OF[marker] for marker in self.order if marker in markers), PASSED)
+
+
+def expat_results(text: str, start: int, end: int, options: XmlReports) -> dict[str, str]:
+    """Names and statuses of one document's cases; raises `MalformedError` where it is not well-formed."""
+    cases = _Cases(options)
+    feed(cases, text, start, end)
+    return cases.results
 
 
 class _Cases:
@@ -126,10 +134,8 @@ class _Cases:
         if tag == "testcase" and self._children_at == len(self._tags) + 1:
             _, attributes, markers = self._open.pop()
             self._children_at = self._open[-1][0] + 1 if self._open else -1
-            self.results[self._options.naming(attributes)] = self._status(markers) if markers else PASSED
-
-    def _status(self, markers: list[str]) -> str:
-        return next((_STATUS_OF[marker] for marker in self._options.order if marker in markers), PASSED)
+            name = self._options.naming(attributes.get("name"), attributes.get("classname"))
+            self.results[name] = self._options.status_of(markers) if markers else PASSED
 
 
 def whole_text(text: str) -> Iterator[tuple[int, int]]:
@@ -158,31 +164,25 @@ def first_to_testsuites(text: str) -> Iterator[tuple[int, int]]:
 
 def line_blocks(text: str) -> Iterator[tuple[int, int]]:
     """From the last line that starts with an XML declaration to the line that starts with `</testsuite>`."""
-    start, at = -1, 0
-    while mark := _BLOCK_MARK.search(text, at):
-        line = text.rfind("\n", at, mark.start()) + 1 or at
-        at = text.find("\n", mark.end()) + 1 or len(text)
-        if text[line : mark.start()].strip():
-            continue
-        if mark[0] == "<?xml":
-            start = line
+    start = -1
+    for mark in chain(filter(None, [_BLOCK_MARK.match(text)]), _NEXT_BLOCK_MARK.finditer(text)):
+        if mark["declared"]:
+            start = mark.start("line")
         elif start >= 0:
-            yield start, at - text.endswith("\n", at - 1, at)
+            yield start, mark.end()
             start = -1
 
 
-def class_and_name(attributes: Mapping[str, str]) -> str:
+def class_and_name(name: str | None, classname: str | None) -> str:
     """`class::name`; a missing attribute reads `None`."""
-    return f"{attributes.get('classname')}::{attributes.get('name')}"
+    return f"{classname}::{name}"
 
 
-def name_and_class(attributes: Mapping[str, str]) -> str:
+def name_and_class(name: str | None, classname: str | None) -> str:
     """`name (class)`, or the name alone, which may be empty."""
-    name, classname = attributes.get("name", ""), attributes.get("classname", "")
-    return f"{name} ({classname})" if name and classname else name
+    return f"{name} ({classname})" if name and classname else name or ""
 
 
-def class_if_any_and_name(attributes: Mapping[str, str]) -> str:
+def class_if_any_and_name(name: str | None, classname: str | None) -> str:
     """`class::name`, or the name alone."""
-    name, classname = attributes.get("name", ""), attributes.get("classname", "")
-    return f"{classname}::{name}" if classname else name
+    return f"{classname}::{name or ''}" if classname else name or ""

@@ -9,14 +9,18 @@ from assay.domain.logs.hspec import Hspec
 from assay.domain.logs.lines import Split, Trim
 from assay.domain.logs.marked import Rule, rule
 from assay.domain.logs.outlines import scala_headings
-from assay.domain.logs.shapes import ENDS_IN_PAREN, Void, before_paren, between
+from assay.domain.logs.shapes import ENDS_IN_PAREN, Void, before_paren, between, up_to
 from assay.domain.logs.statuses import ERROR, FAILED, PASSED, SKIPPED, keep, put_unless_passed, rank
 from assay.domain.logs.subjects import dune, leiningen
 from assay.domain.logs.table.rows import marked
 
 _INFO_ITEM = r"\[info\]\s++-"
 _TASTY = {"OK": PASSED, "PASS": PASSED, "FAIL": FAILED, "ERROR": ERROR, "SKIP": SKIPPED, "PENDING": SKIPPED}
-_TASTY_TAIL = re.compile(r":\s*+(?P<word>OK|PASS|FAIL|ERROR|SKIP|PENDING)\b")
+_TASTY_TAIL = r":\s*+(?:OK|PASS|FAIL|ERROR|SKIP|PENDING)\b"
+_TASTY_LINE = rf"(?:(?P<name>\s*+\S[^:]*+(?:(?!{_TASTY_TAIL}):[^:]*+)*+)|\s++(?P<void>))" + _TASTY_TAIL.replace(
+    "(?:", "(?P<word>"
+)
+"""Up to the first colon that an outcome follows; blanks alone may stand before it."""
 _ALCOTEST_LINE = re.compile(between(r"\[(?P<word>[A-Z]++)\]", r"(?P<index>\d++)\s++(?P<rest>.+)", Void.EMPTY))
 _ALCOTEST = {
     "OK": PASSED,
@@ -36,13 +40,10 @@ _TWO_BLANKS = re.compile(r"\s\s")
 _SCALA_TIME = r"[\d.]++[mnμ]?s"
 
 
-def _tasty(line: str) -> Found | None:
-    """The text before the first colon that is followed by an outcome; it may be nothing but blanks."""
-    indent = len(line) - len(line.lstrip())
-    found = _TASTY_TAIL.search(line, indent + 1)
-    if found is None and indent:
-        found = _TASTY_TAIL.match(line, indent)
-    return {"name": line[: found.start()], "word": found["word"]} if found else None
+def _boxed(glyphs: str) -> str:
+    """A name and a glyph in brackets that ends the line."""
+    tail = rf"\[[{glyphs}]\]$"
+    return rf"\s++(?P<name>{up_to(tail)})\s++{tail}|\s\s\s++(?P<void>){tail}"
 
 
 def _with_single_blanks(name: str) -> str:
@@ -97,17 +98,11 @@ ROWS = (
     marked(
         "parse_log_haskell",
         "haskell",
-        rule(_tasty, _TASTY, str.strip, clue=":"),
+        rule(_TASTY_LINE, _TASTY, str.strip, clue=":"),
+        rule(_boxed("✓✔"), PASSED, merge=keep, heads=r"\s", clue="]"),
+        rule(_boxed("✗✘"), FAILED, heads=r"\s", clue="]"),
         rule(
-            r"\s++(?P<name>\S.*?)(?<!\s)\s++\[[✓✔]\]$|\s\s\s++(?P<void>)\[[✓✔]\]$",
-            PASSED,
-            merge=keep,
-            heads=r"\s",
-            clue="]",
-        ),
-        rule(r"\s++(?P<name>\S.*?)(?<!\s)\s++\[[✗✘]\]$|\s\s\s++(?P<void>)\[[✗✘]\]$", FAILED, heads=r"\s", clue="]"),
-        rule(
-            rf"\s*+[✓✔](?:{ENDS_IN_PAREN}\s++(?P<name>\S.*?)(?<!\s)\s++\(|\s++(?P<void>.+))",
+            rf"\s*+[✓✔](?:{ENDS_IN_PAREN}\s++(?P<name>{up_to('[(]')})\s++\(|\s++(?P<void>.+))",
             PASSED,
             str.strip,
             merge=keep,

@@ -131,7 +131,7 @@ ROWS = (
     marked(
         "parse_log_phpunit",
         "php",
-        rule(rf"(?=\w){ENDS_IN_PAREN}(?P<name>\w.+) \(.+\)$", label=True, heads=r"\w", clue=" ("),
+        rule(rf"(?=\w){ENDS_IN_PAREN}(?P<name>\w.+) \(.+\)$", label=True, heads=r"\w"),
         rule(
             r"\s*+(?P<word>[✔✘↩])(?P<name>.*)",
             {"✔": PASSED, "✘": FAILED, "↩": SKIPPED},
