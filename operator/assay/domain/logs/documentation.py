@@ -67,7 +67,7 @@ def _details(dialects: Mapping[str, Dialect]) -> Iterator[str]:
 def _rule_in_words(rule: Rule) -> str:
     finder = rule.pattern
     pattern = f"`{finder.pattern}`" if isinstance(finder, re.Pattern) else _first_line(finder)
-    outcome = "label of what follows" if rule.label else _in_words(rule.status)
+    outcome = "label of what follows" if rule.label else _in_words(rule.status) or "nothing"
     edits = "".join(f", {_in_words(edit)}" for edit in rule.edits)
     return f"- {pattern}: {outcome}, {rule.merge.__name__}{edits}"
 

@@ -4,7 +4,7 @@ The writers run once a test in a log and are written out for speed.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, Self
 
 from assay.domain.logs.statuses import Merge, Observed, keep, put
@@ -65,34 +65,34 @@ class Entries:
 
     def writer(self, rule: Entry, keys: Keys) -> Callable[[Found], None]:
         """The function that enters what the rule found."""
-        if rule.label:
-            return lambda found: self._relabel(found, keys)
-        return self._writer(rule, keys)
+        return self._relabeller(keys) if rule.label else self._writer(rule, keys)
 
-    def _relabel(self, found: Any, keys: Keys) -> None:
-        self._prefix = (found[keys.name] or "") + self._joiner
+    def _relabeller(self, keys: Keys) -> Callable[[Found], None]:
+        name_key, joiner = keys.name, self._joiner
+
+        def relabel(found: Any) -> None:
+            self._prefix = (found[name_key] or "") + joiner
+
+        return relabel
 
     def _writer(self, rule: Entry, keys: Keys) -> Callable[[Found], None]:
         name_key, void_key, word_key = keys
-        results, edits, merge = self.results, rule.edits, rule.merge
+        results, merge, edit = self.results, rule.merge, _in_order(rule.edits)
         enter, overwrites, is_plain = results.enter, merge is put, merge in (put, keep)
         fixed = rule.status if isinstance(rule.status, str) else None
-        words = rule.status.get if isinstance(rule.status, Mapping) else None
-        decide = rule.status if callable(rule.status) else None
+        decide: Any = rule.status.get if isinstance(rule.status, Mapping) else rule.status
         is_labelled, empty = bool(self._joiner), rule.empty
 
         def write(found: Any) -> None:
             status = fixed
-            if words is not None:
-                status = words(found[word_key])
-            elif decide is not None:
-                status = decide(found[word_key] or "")
             if status is None:
-                return
+                status = decide(found[word_key] or "")
+                if status is None:
+                    return
             name = found[name_key]
             if name is None:
                 name = found[void_key] or ""
-            for edit in edits:
+            if edit is not None:
                 name = edit(name)
             if is_labelled:
                 name = self._prefix + name
@@ -106,3 +106,11 @@ class Entries:
                 merge(results, name, status)
 
         return write
+
+
+def _in_order(edits: Sequence[Callable[[str], str]]) -> Callable[[str], str] | None:
+    """The edits as one; None for none."""
+    if len(edits) < 2:
+        return edits[0] if edits else None
+    first, rest = edits[0], _in_order(edits[1:])
+    return lambda name: rest(first(name)) if rest else first(name)

@@ -73,7 +73,7 @@ class Marked:
     """Options of the family.
 
     `clues` are texts of which every line of interest contains one: they only save time. `ignore` lists texts that
-    disqualify a line, `ignore_heads` those that do so at the trimmed line's start. `joiner` and `no_label` say how a label is joined.
+    disqualify a line. `joiner` and `no_label` say how a label is joined.
     """
 
     rules: tuple[Rule, ...]
@@ -82,7 +82,6 @@ class Marked:
     clean: Callable[[str], str] | None = None
     clues: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
-    ignore_heads: tuple[str, ...] = ()
     joiner: str = ""
     no_label: str | None = None
     after: tuple[Callable[[str, dict[str, str]], None], ...] = ()
@@ -107,8 +106,6 @@ class Marked:
             first, second = self.clues
             lines = [line for line in lines if first in line or second in line]
         lines = trimmed(lines, self.trim)
-        if self.ignore_heads:
-            lines = [line for line in lines if not line.startswith(self.ignore_heads)]
         for text in self.ignore:
             lines = [line for line in lines if text not in line]
         return lines

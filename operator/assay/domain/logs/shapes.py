@@ -44,5 +44,10 @@ def before_paren(head: str, tail: str = "", void: Void = Void.NOTHING) -> str:
     return between(rf"{head}(?=.*+(?<=[^)]\)))", tail, void, inside=inside)
 
 
+def holding(mark: str, heads: str) -> str:
+    """A pattern: as the name, a whole line that holds the mark, whose first character is of the class `heads`."""
+    return rf"(?P<name>[^{heads}]*+(?:(?!{mark})[{heads}][^{heads}]*+)*+{mark}.*+)"
+
+
 ENDS_IN_PAREN = r"(?=.*+(?<=\)))"
 ENDS_IN_BRACKET = r"(?=.*+(?<=\]))"

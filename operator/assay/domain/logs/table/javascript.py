@@ -1,8 +1,6 @@
 """Dialects of JavaScript's and Dart's runners."""
 # ruff: noqa: RUF001 - the marks are exactly these code points
 
-import re
-
 from assay.domain.logs.dialect import Reader, dialect
 from assay.domain.logs.durations import (
     without_bare,
@@ -12,12 +10,12 @@ from assay.domain.logs.durations import (
     without_paren_int,
     without_paren_ms,
 )
-from assay.domain.logs.entries import Found
 from assay.domain.logs.events import DartEvents
 from assay.domain.logs.failure_lists import FailureLists, browser_failures, mocha_failures
 from assay.domain.logs.lines import Split, Trim
 from assay.domain.logs.marked import rule
 from assay.domain.logs.outlines import jest_runs, karma_tree, tap_braces
+from assay.domain.logs.shapes import holding
 from assay.domain.logs.statuses import ERROR, FAILED, PASSED, SKIPPED, keep
 from assay.domain.logs.table.rows import marked
 
@@ -31,11 +29,7 @@ def _without_tag(name: str) -> str:
     return name[1:].strip() if name.startswith(":") else name
 
 
-_SKIP_MARKS = re.compile(r"\(skipped\)|\[(?:skip|skipped|pending|todo)\]", re.IGNORECASE)
-
-
-def _marked_skip(line: str) -> Found | None:
-    return {"name": line} if ("[" in line or "(" in line) and _SKIP_MARKS.search(line) else None
+_SKIP_MARK = r"(?i:\(skipped\)|\[(?:skip|skipped|pending|todo)\])"
 
 
 def _without_markers(line: str) -> str:
@@ -132,7 +126,7 @@ ROWS = (
             empty=False,
             heads="✘✖×○◌◦⚪",
         ),
-        rule(_marked_skip, SKIPPED, _without_markers, without_js_duration, empty=False),
+        rule(holding(_SKIP_MARK, r"\[("), SKIPPED, _without_markers, without_js_duration, empty=False),
         split=Split.UNIVERSAL,
     ),
     marked(

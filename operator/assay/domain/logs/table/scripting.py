@@ -1,17 +1,13 @@
 """Dialects of Ruby's, PHP's, Lua's, Elixir's and R's runners."""
 # ruff: noqa: RUF001 - the marks are exactly these code points
 
-import re
-from collections.abc import Callable
-
 from assay.domain.logs.cleaning import sgr
 from assay.domain.logs.counts import CountTable
 from assay.domain.logs.dialect import Reader, alias, dialect
 from assay.domain.logs.durations import without_bracket, without_lettered_bracket, without_php_columns
-from assay.domain.logs.entries import Found
 from assay.domain.logs.lines import Split, Trim
 from assay.domain.logs.marked import rule
-from assay.domain.logs.shapes import ENDS_IN_PAREN, Void, before_paren, between
+from assay.domain.logs.shapes import ENDS_IN_PAREN, Void, before_paren, between, holding, up_to
 from assay.domain.logs.statuses import ERROR, FAILED, PASSED, SKIPPED, keep, severity
 from assay.domain.logs.subjects import r_checks, testthat_failures
 from assay.domain.logs.table.rows import marked
@@ -46,32 +42,15 @@ def _minitest(line: str) -> dict[str, str | None] | None:
     return {"name": line[:stop], "word": line[outcome]} if stop > 0 else None
 
 
-_WIDE = re.compile(r"\s\s")
-_SKIPPED_WORD = re.compile(r"\bskipped\b")
-
-
-def _skipped(line: str) -> Found | None:
-    lower = line.lower()
-    return {"name": line} if "skipped" in lower and _SKIPPED_WORD.search(lower) else None
-
-
-def _php(marks: str, *, seconds: str = "s") -> Callable[[str], Found | None]:
+def _php(marks: str, *, seconds: str = "s") -> str:
     """A mark, then a name that ends at the first wide timing column, or is all there is."""
-    head = re.compile(rf"{marks}(\s++)(?=.)")
     timing = rf"\d++\.?\d*+[{seconds}]\b"
-    column, starts_with_timing = re.compile(rf"(?<!\s)\s\s++{timing}"), re.compile(timing)
+    column = rf"(?<=\s\s){timing}"
+    nothing = rf"\s\s\s\s++(?P<void>)(?={timing})(?!.*\S\s++{column})"
+    return rf"{marks}(?:{nothing}|\s++(?P<name>{up_to(column)}))"
 
-    def find(line: str) -> Found | None:
-        mark = head.match(line)
-        if mark is None:
-            return None
-        found = column.search(line, mark.end()) if "  " in line or _WIDE.search(line) else None
-        if found:
-            return {"name": line[mark.end() : found.start()]}
-        nothing = len(mark[1]) > 3 and starts_with_timing.match(line, mark.end())
-        return {"name": "" if nothing else line[mark.end() :]}
 
-    return find
+_SKIPPED = r"\b[sS][kK\u212a][iI][pP][pP][eE][dD]\b"
 
 
 def _r_failed_tests(text: str, results: dict[str, str]) -> None:
@@ -145,13 +124,19 @@ ROWS = (
     marked(
         "parse_log_php_v1",
         "php",
-        rule(r"(?i:fail(?:ed)?)\s+(?P<name>..+)", FAILED, without_php_columns, empty=False, heads="fF"),
-        rule(_php("[⨯xX]", seconds="sS"), FAILED, without_php_columns, empty=False, heads="⨯xX"),
-        rule(_php("-"), SKIPPED, without_php_columns, empty=False, heads="-"),
-        rule(_php("[✓✔]"), PASSED, without_php_columns, merge=keep, empty=False, heads="✓✔"),
-        rule(_skipped, SKIPPED, without_php_columns, merge=keep, empty=False),
+        rule(r"(?P<name>___|---|Tests:|Duration:)", {}),
+        rule(r"(?i:fail(?:ed)?)\s+(?P<name>..+)", FAILED, without_php_columns, empty=False),
+        rule(_php("[⨯xX]", seconds="sS"), FAILED, without_php_columns, empty=False),
+        rule(_php("-"), SKIPPED, without_php_columns, empty=False),
+        rule(_php("[✓✔]"), PASSED, without_php_columns, merge=keep, empty=False),
+        rule(
+            holding(_SKIPPED, "sS"),
+            SKIPPED,
+            without_php_columns,
+            merge=keep,
+            empty=False,
+        ),
         split=Split.UNIVERSAL,
-        ignore_heads=("___", "---", "Tests:", "Duration:"),
     ),
     LUA,
     alias("parse_lua_nvim", LUA),
