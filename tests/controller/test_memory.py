@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from assay.api import v1alpha1 as api
+from assay.controller.cache import object_view_of
 from assay.controller.memory import Memory, memory_of, restore, status_from
 from assay.domain.decide import FaultRecord, Knowledge
 from assay.domain.documents import outcome_document
@@ -129,3 +130,50 @@ async def test_runs_of_the_status_that_the_plan_does_not_know_are_left_out(tmp_p
     await restore(memory, store)
     assert not memory.outcomes
     assert memory.pinned == ""
+
+
+async def test_a_regrade_by_another_parser_reads_the_stored_logs_again_and_stores_what_they_say(tmp_path: Path) -> None:
+    store = Store(f"file://{tmp_path}")
+    outcome = make_outcome("unpatched-1", passed=["old"], image_id=IMAGE)
+    outcome = replace(outcome, log=store.put(b"--- PASS: TestA (0.00s)\n--- FAIL: TestB (0.00s)\n"))
+    outcome = replace(outcome, results_artifact=store.put(outcome_document(outcome)))
+    memory = remembered(raw_object())
+    known = Knowledge(
+        task=memory.task,
+        plan=memory.plan,
+        profile=memory.profile,
+        attempts=(),
+        outcomes={"unpatched-1": outcome},
+        faults={},
+    )
+    status = status_of(
+        known, generation=1, previous=memory.status, verdict=None, report=None, platform="linux/amd64", now=9.0
+    )
+    rules = api.Regrade(profile="pro", parser="parse_log_gotest")
+    for regrade, results in ((rules, {"TestA": "PASSED", "TestB": "FAILED"}), (None, {"old": "PASSED"})):
+        again = remembered(raw_object(regrade=regrade) | {"status": api.to_wire(status)})
+        await restore(again, store)
+        assert dict(again.outcomes["unpatched-1"].results) == results
+    again = remembered(raw_object(regrade=rules) | {"status": api.to_wire(status)})
+    assert (again.profile.name, again.task.parser, again.regrade) == ("pro", "parse_log_gotest", rules)
+    await restore(again, store)
+    stored = again.outcomes["unpatched-1"].results_artifact
+    assert stored is not None
+    assert b"TestB" in store.get(stored.sha256)
+
+
+def test_a_verdict_is_open_again_until_it_was_judged_by_the_rules_that_are_asked_for() -> None:
+    raw = raw_object(regrade=api.Regrade(profile="pro")) | {"kind": "TaskValidation"}
+    report = {"uri": "file:///x", "sha256": "0" * 64, "bytes": 1}
+    raw["status"] = {
+        "phase": "Complete",
+        "verdict": "Valid",
+        "reason": "Any",
+        "report": report,
+        "observedGeneration": 1,
+    }
+    assert not object_view_of(raw).complete
+    raw["status"]["regrade"] = {"profile": "pro", "parser": ""}
+    assert object_view_of(raw).complete
+    raw["spec"]["regrade"] = {"profile": "no-such", "parser": ""}
+    assert object_view_of(raw).complete

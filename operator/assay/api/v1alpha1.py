@@ -80,6 +80,7 @@ from assay.api.task import (
 from assay.api.validation import (
     Check,
     Phase,
+    Regrade,
     Runs,
     TaskValidation,
     TaskValidationSpec,
@@ -128,6 +129,7 @@ __all__ = [
     "Provenance",
     "Quantity",
     "Rate",
+    "Regrade",
     "Resource",
     "Resources",
     "Rule",

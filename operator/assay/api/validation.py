@@ -50,8 +50,19 @@ class Runs(Resource):
     )
 
 
+class Regrade(Resource):
+    """Other rules to judge an object's stored evidence by; no run is made again for it."""
+
+    profile: Annotated[str, Field(max_length=40, pattern=r"^([a-z0-9][a-z0-9-]*)?$")] = Field(
+        default="", description="Profile to judge by. Empty: the spec's own."
+    )
+    parser: Annotated[str, Field(max_length=100)] = Field(
+        default="", description="Parser to read the stored logs with. Empty: the task's own."
+    )
+
+
 class TaskValidationSpec(Resource):
-    """What to validate and how; immutable once accepted, apart from suspend, priority and statementReview."""
+    """What to validate and how; immutable once accepted, apart from suspend, priority, statementReview and regrade."""
 
     cel: ClassVar = (
         Rule(
@@ -92,6 +103,10 @@ class TaskValidationSpec(Resource):
     timeouts: Timeouts = Field(default=Timeouts(), description="Deadlines, one a stage.")
     resources: Resources = Field(default=Resources(), description="Resources of the task's container.")
     statement_review: StatementReview | None = Field(default=None, description="Decision on the statement.")
+    regrade: Regrade | None = Field(
+        default=None,
+        description="Judge the evidence by other rules; a new generation's verdict. Names that the operator does not know are ignored.",
+    )
     split: Literal["train", "eval"] | None = Field(
         default=None, description="Which side of the data set the task is on."
     )
@@ -136,6 +151,10 @@ class TaskValidationStatus(Resource):
     image: ImageStatus = Field(default=ImageStatus(), description="The bits that ran.")
     tests: TestsStatus = Field(default=TestsStatus(), description="Tests by kind.")
     runs: Annotated[tuple[RunStatus, ...], Field(max_length=60)] = Field(default=(), description="Finished runs.")
+    regrade: Regrade | None = Field(
+        default=None,
+        description="Rules that the verdict was judged by, where they are not the spec's and the task's own.",
+    )
     report: Artifact | None = Field(default=None, description="Full test lists and the decision's details, JSON.")
     started_at: Annotated[str, Field(max_length=40, json_schema_extra={"format": "date-time"})] | None = Field(
         default=None, description="When the first pod was made."

@@ -10,9 +10,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from assay.api import v1alpha1 as api
 from assay.domain.episodes import FINAL
 from assay.domain.goproxy.usage import is_uncounted
 from assay.domain.pods import PodView, seconds_since_1970, view_of
+from assay.domain.regrading import is_to_regrade
 from assay.domain.screening import is_reopened
 from assay.domain.splits import Placed, canonical_repo
 
@@ -82,9 +84,14 @@ def _is_complete(kind: str, spec: Mapping[str, Any], status: Mapping[str, Any], 
         return status.get("phase") in FINAL
     if status.get("phase") != "Complete" or status.get("verdict") is None:
         return False
+    reason = status.get("reason") or ""
+    if status.get("report") and spec.get("regrade") != status.get("regrade"):
+        asked, judged = (api.Regrade.model_validate(said.get("regrade") or {}) for said in (spec, status))
+        if is_to_regrade(asked, judged, reason=reason):
+            return False
     return not is_reopened(
         verdict=status["verdict"],
-        reason=status.get("reason") or "",
+        reason=reason,
         decision=decision_in(spec),
         changed=int(status.get("observedGeneration") or 0) != generation,
     )

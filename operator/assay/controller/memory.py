@@ -15,12 +15,13 @@ from pydantic import ValidationError
 
 from assay.api import v1alpha1 as api
 from assay.domain.decide import FaultRecord
-from assay.domain.documents import outcome_of_document
+from assay.domain.documents import outcome_document, outcome_of_document
 from assay.domain.episodes import Grading
 from assay.domain.manifests import InputFile, Owner
 from assay.domain.outcomes import Artifact, FaultKind, RunOutcome
 from assay.domain.plan import RunPlan, epoch_of, plan_runs
 from assay.domain.profiles import Profile
+from assay.domain.regrading import read_again, regrade_of
 from assay.domain.screening import Dropped, screened
 from assay.domain.status import PENDING
 from assay.domain.task import Limits, Refusal, Task, limits_of, limits_with_checks, profile_of, task_from_spec
@@ -31,7 +32,7 @@ from assay.store.artifacts import Store
 class Memory:
     """One object that is being worked on; ``files`` are its inputs, once their Secrets are written.
 
-    ``decision`` is the one on its statement that it was made with.  ``grading`` is that of an episode; None for a validation.  ``sandboxed``: its submission came out of a sandbox.
+    ``decision`` is the one on its statement that it was made with, ``regrade`` the other rules that it is judged by.  ``grading`` is that of an episode; None for a validation.  ``sandboxed``: its submission came out of a sandbox.
     """
 
     owner: Owner
@@ -42,6 +43,7 @@ class Memory:
     provenance: api.Provenance | None = None
     dropped: Dropped | None = None
     decision: str = ""
+    regrade: api.Regrade | None = None
     status: api.TaskValidationStatus | api.AgentEpisodeStatus
     grading: Grading | None = None
     sandboxed: bool = False
@@ -68,7 +70,9 @@ def memory_of(
     given = bundled or spec.task
     if given is None:
         return Refusal(field="spec.task", why="one of task and taskFrom must be given")
-    task, limits, profile = task_from_spec(given), limits_of(spec), profile_of(spec)
+    regrade = regrade_of(spec.regrade)
+    rules = spec.model_copy(update={"profile": regrade.profile or spec.profile})
+    task, limits, profile = task_from_spec(given), limits_of(spec), profile_of(rules)
     if isinstance(task, Refusal):
         return task
     if isinstance(limits, Refusal):
@@ -78,11 +82,12 @@ def memory_of(
     metadata = raw["metadata"]
     return Memory(
         owner=Owner(namespace=metadata["namespace"], name=metadata["name"], uid=metadata["uid"], epoch=epoch_of(spec)),
-        task=replace(task, checks=frozenset(spec.checks), scrub=spec.scrub),
+        task=replace(task, checks=frozenset(spec.checks), scrub=spec.scrub, parser=regrade.parser or task.parser),
         limits=limits_with_checks(limits, spec.checks),
         plan=plan_runs(spec.runs, spec.checks),
         profile=profile,
         provenance=spec.provenance,
+        regrade=regrade if regrade != api.Regrade() else None,
         decision=spec.statement_review.decision if spec.statement_review else "",
         dropped=screened(spec.statement_review, given.statement, required=review_required),
         status=status_from(raw),
@@ -114,6 +119,7 @@ def status_from(raw: Mapping[str, Any]) -> api.TaskValidationStatus:
 async def restore(memory: Memory, store: Store) -> None:
     """Fill a memory with what its object's status tells of earlier work.  ``ArtifactLostError`` when the store lost it."""
     runs = {run.name: run for run in memory.plan.runs}
+    reread = is_read_otherwise(memory)
     for entry in runs_in(memory.status):
         if entry.name not in runs:
             continue
@@ -126,8 +132,26 @@ async def restore(memory: Memory, store: Store) -> None:
             continue
         artifact = Artifact(uri=entry.results.uri, sha256=entry.results.sha256, bytes=entry.results.bytes)
         content = await asyncio.to_thread(store.get, artifact.sha256)
-        memory.outcomes[entry.name] = outcome_of_document(content, artifact)
+        outcome = outcome_of_document(content, artifact)
+        if outcome.log and reread:
+            outcome = await asyncio.to_thread(_read_again, outcome, store, memory.task.parser)
+        memory.outcomes[entry.name] = outcome
     memory.committed = frozenset(memory.outcomes)
     if memory.outcomes and "@sha256:" in memory.status.image.digest:
         memory.pinned = memory.status.image.digest
     memory.platform = memory.status.image.platform
+
+
+def is_read_otherwise(memory: Memory) -> bool:
+    """Whether the stored results were read by another parser than the one asked for now."""
+    if not isinstance(memory.status, api.TaskValidationStatus):
+        return False
+    judged, asked = memory.status.regrade or api.Regrade(), memory.regrade or api.Regrade()
+    return judged.parser != asked.parser
+
+
+def _read_again(outcome: RunOutcome, store: Store, parser: str) -> RunOutcome:
+    """Read a run's stored log by a parser, and store what it says."""
+    assert outcome.log is not None
+    found = read_again(outcome, store.get(outcome.log.sha256), parser)
+    return replace(found, results_artifact=store.put(outcome_document(found)))

@@ -104,7 +104,7 @@ class ValidationLine:
     ) -> api.TaskValidationStatus:
         """Return the whole status."""
         assert isinstance(memory.status, api.TaskValidationStatus)
-        return status_of(
+        status = status_of(
             known,
             generation=generation,
             previous=memory.status,
@@ -114,6 +114,7 @@ class ValidationLine:
             provenance=memory.provenance,
             now=now,
         )
+        return status.model_copy(update={"regrade": memory.regrade}) if conclusion else status
 
     def ending(self, conclusion: Verdict) -> Ending:
         """Return what the verdict is told as."""

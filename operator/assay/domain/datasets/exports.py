@@ -89,14 +89,14 @@ def _assay(said: Validated) -> Mapping[str, Any]:
         "patch_base64": _base64_of_bytes(patch),
         "test_patch_base64": _base64_of_bytes(test_patch),
         "test_commands": list(task.tests.commands),
-        "log_parser": task.tests.parser,
+        "log_parser": parser_of(said),
         "FAIL_TO_PASS": _names(said, "failToPass"),
         "PASS_TO_PASS": _names(said, "passToPass"),
         "flaky": _reasons(said, "flaky"),
         "unstable": _names(said, "unstable"),
         "excluded": _reasons(said, "excluded"),
         "new_targets": said.report.get("newTargets"),
-        "profile": spec.profile,
+        "profile": (status.regrade.profile if status.regrade else "") or spec.profile,
         "verdict": str(status.verdict or ""),
         "reason": status.reason,
         "message": status.message,
@@ -117,7 +117,8 @@ def _swe_bench(said: Validated) -> Mapping[str, Any]:
     """A row of version 5, which says everything itself; its script does what Assay's own runs do."""
     task = said.task
     test_patch = _text("test_patch", patch_of(task.test_patch, task.test_patch_base64))
-    parser = SWE_BENCH_PARSERS.get(task.tests.parser, task.tests.parser)
+    read_by = parser_of(said)
+    parser = SWE_BENCH_PARSERS.get(read_by, read_by)
     if parser not in SWE_BENCH_KNOWN:
         raise RowRefusedError("log_parser", f"is {parser}, which SWE-bench does not have")
     return _common(said) | {
@@ -150,7 +151,7 @@ def _swe_rebench_v2(said: Validated) -> Mapping[str, Any]:
         "install_config": {
             "install": [],
             "test_cmd": list(task.tests.commands),
-            "log_parser": task.tests.parser,
+            "log_parser": parser_of(said),
         },
     }
 
@@ -186,6 +187,12 @@ def evaluation_script(task: api.Task, test_patch: str) -> str:
     )
     apply = [f"git apply -v - <<'{HERE_END}'", test_patch.removesuffix("\n"), HERE_END] if test_patch.strip() else []
     return "\n".join([*before, *restore, *apply, *tests, *restore]) + "\n"
+
+
+def parser_of(said: Validated) -> str:
+    """Return the parser that read the lists."""
+    regrade = said.found.status.regrade
+    return (regrade.parser if regrade else "") or said.task.tests.parser
 
 
 def patch_of(text: str | None, encoded: str | None) -> bytes:
