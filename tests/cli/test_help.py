@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from assay.cli.main import app
+from assay.cli.main import MODULES, app, app_for
 from assay.cli.pages import cli_markdown, commands_of, example_of
 from conftest import ROOT
 
@@ -104,3 +104,26 @@ def test_completion_offers_the_commands(shell: str) -> None:
     done = subprocess.run((sys.executable, "-c", program), env=environment, text=True, capture_output=True, check=False)
     assert "export" in done.stdout
     assert "explain" in done.stdout
+
+
+def test_every_command_is_found_by_its_first_word() -> None:
+    assert {name.split()[1] for name in COMMANDS} == set(MODULES)
+
+
+@pytest.mark.parametrize("word", MODULES)
+def test_a_command_alone_is_the_command_among_all(word: str) -> None:
+    alone, whole = (dict(commands_of(found)) for found in (app_for([word]), app))
+    shared = [name for name in whole if name.split()[1] == word]
+    assert shared
+    assert all(alone[name].help == whole[name].help for name in shared)
+
+
+def test_no_other_commands_libraries_are_imported() -> None:
+    program = (
+        "import sys; sys.argv = ['assay', 'import', '--help']\n"
+        "from assay.cli.main import app_for\napp_for(sys.argv[1:])\n"
+        "print([name for name in ('kubernetes', 'kopf', 'aiohttp') if name in sys.modules])"
+    )
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "operator")}
+    done = subprocess.run((sys.executable, "-c", program), env=environment, text=True, capture_output=True, check=True)
+    assert done.stdout.strip() == "[]"
