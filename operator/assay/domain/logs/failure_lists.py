@@ -2,23 +2,25 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise
+from functools import partial
 
 from assay.domain.logs.cleaning import full
 from assay.domain.logs.failures import UnreadableError
-from assay.domain.logs.lines import Split, blocks, lists_of_lines
+from assay.domain.logs.lines import blocks
 from assay.domain.logs.statuses import FAILED
 
 _BROWSER = re.compile(r"Chrome\s[\d.]++[^\S\n]\(")
 _AFTER_BROWSER = re.compile(r"\)[^\S\n]")
 _TAG = re.compile(r"<(/?)(\w++)>")
-_NUMBER = re.compile(r"^[^\S\n]*+\d++\)", re.MULTILINE)
-_BRACKETS = frozenset("{}[]")
+_NUMBER = re.compile(r"\n[^\S\n]*+\d++\)")
+_LAST_BRACKET = re.compile(r"[{}\[\]][^\S\n]*+(?:\n|\Z)")
 _TITLE_CHARS = 1000
 _MOST_ROUNDS = 50
-_PIECES = 10_000
+
+Blocks = Callable[[], Iterator[str]]
+"""A text in parts that end where a line ends, made anew at each call, so that no copy of a log is held."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,24 +53,71 @@ def browser_failures(text: str) -> Iterator[str]:
 
 def mocha_failures(text: str) -> Iterator[str]:
     """Numbered titles up to their first colon, their lines joined by `:` where each is indented more than the last."""
-    text = _without_tags(_without_objects(text))
-    at = 0
-    while number := _NUMBER.search(text, at):
-        colon = text.find(":", number.end(), number.end() + _TITLE_CHARS + 1)
-        at = number.end()
-        if colon >= 0:
-            pieces = text[number.end() : colon].split("\n")
-            at = colon + 1
-            indents = [0, *(len(piece) - len(piece.lstrip()) for piece in pieces)]
-            if all(less < more for less, more in pairwise(indents)):
-                yield ":".join(piece.strip() for piece in pieces)
+    return iter(_titles_without_tags(text) if "</" in text else _titles(_stripped(_without_objects(text))))
 
 
-def _without_objects(text: str) -> str:
+def _titles_without_tags(text: str) -> list[str]:
+    """The titles without `<word>…</word>`, until none is left; a removal can bring together what forms a new one."""
+
+    def outside() -> Iterator[str]:
+        return _stripped(_without_objects(text))
+
+    pairs = _Pairs()
+    blocks: Blocks = outside
+    for _ in pairs.seen_in(_without_objects(text)):
+        pass
+    for _ in range(_MOST_ROUNDS):
+        blocks = partial(_one_round_without_tags, blocks, pairs.closings) if pairs.are_there else blocks
+        pairs = _Pairs()
+        titles = list(_titles(pairs.seen_in(blocks())))
+        if not pairs.are_there:
+            return titles
+    raise UnreadableError(f"tags are still nested after {_MOST_ROUNDS} removals")
+
+
+def _titles(blocks: Iterable[str]) -> Iterator[str]:
+    pending = "\n"
+    for block in blocks:
+        lines, at = pending + block, 0
+        pending = "\n"
+        for number in _NUMBER.finditer(lines):
+            start = number.end()
+            if start <= at:
+                continue
+            colon = lines.find(":", start, start + _TITLE_CHARS + 1)
+            if colon >= 0:
+                at = colon + 1
+                title = _joined_if_ever_deeper(lines[start:colon].split("\n"))
+                if title is not None:
+                    yield title
+            elif len(lines) <= start + _TITLE_CHARS:
+                pending = lines[number.start() :]
+                break
+
+
+def _joined_if_ever_deeper(pieces: list[str]) -> str | None:
+    depth = 0
+    words: list[str] = []
+    for piece in pieces:
+        body = piece.lstrip()
+        indent = len(piece) - len(body)
+        if indent <= depth:
+            return None
+        depth = indent
+        words.append(body.rstrip())
+    return ":".join(words)
+
+
+def _without_objects(text: str) -> Iterator[str]:
     """The text without lines that are part of what looks like a printed object or array."""
     objects = _Objects()
-    parts = (objects.outside(lines) for lines in lists_of_lines(text, Split.LF, full))
-    return "\n".join([part for part in parts if part is not None])
+    for block in blocks(text):
+        yield objects.outside(full(block))
+
+
+def _stripped(blocks: Iterable[str]) -> Iterator[str]:
+    for block in blocks:
+        yield "\n".join(map(str.rstrip, block.split("\n")))
 
 
 class _Objects:
@@ -77,20 +126,20 @@ class _Objects:
     def __init__(self) -> None:
         self._in_object = self._in_array = False
 
-    def outside(self, lines: list[str]) -> str | None:
-        """The lines outside of both, joined; None where there is none."""
-        lines = list(map(str.rstrip, lines))
+    def outside(self, block: str) -> str:
+        """The lines outside of both."""
         kept: list[str] = []
         start = 0
-        for at in [at for at, line in enumerate(lines) if line[-1:] in _BRACKETS]:
+        for bracket in _LAST_BRACKET.finditer(block):
+            at = block.rfind("\n", start, bracket.start()) + 1 or start
             if not (self._in_object or self._in_array):
-                kept += lines[start:at]
-            line, start = lines[at], at + 1
+                kept.append(block[start:at])
+            line, start = block[at : bracket.start() + 1], bracket.end()
             if not self._is_bracket(line) and not (self._in_object or self._in_array or _is_literal(line)):
-                kept.append(line)
+                kept.append(block[at:start])
         if not (self._in_object or self._in_array):
-            kept += lines[start:]
-        return "\n".join(kept) if kept else None
+            kept.append(block[start:])
+        return "".join(kept)
 
     def _is_bracket(self, line: str) -> bool:
         """Whether the line opens an object or array, or closes an open one; remembers it."""
@@ -111,36 +160,64 @@ def _is_literal(line: str) -> bool:
     return line[:1] + line[-1:] in ("{}", "[]")
 
 
-def _without_tags(text: str) -> str:
-    """Without `<word>…</word>`, until none is left; a removal can bring together what forms a new one."""
-    for _ in range(_MOST_ROUNDS):
-        shorter = _one_round_without_tags(text)
-        if shorter == text:
-            return text
-        text = shorter
-    raise UnreadableError(f"tags are still nested after {_MOST_ROUNDS} removals")
+class _Pairs:
+    """Whether a tag closes what was opened before, and how many closing tags each word has."""
+
+    def __init__(self) -> None:
+        self.are_there = False
+        self.closings: Counter[str] = Counter()
+        self._opened: set[str] = set()
+
+    def seen_in(self, blocks: Iterable[str]) -> Iterator[str]:
+        """The same blocks, looked at."""
+        for block in blocks:
+            for is_closing, word in _TAG.findall(block):
+                if is_closing:
+                    self.closings[word] += 1
+                    self.are_there = self.are_there or word in self._opened
+                else:
+                    self._opened.add(word)
+            yield block
 
 
-def _one_round_without_tags(text: str) -> str:
-    closings_left = Counter(tag[2] for tag in _TAG.finditer(text) if tag[1])
-    if not closings_left:
-        return text
-    parts: list[str] = []
-    kept: list[str] = []
-    depth, inside, at = 0, "", 0
-    for tag in _TAG.finditer(text):
-        opens, word = not tag[1], tag[2]
-        closings_left[word] -= not opens
-        if depth and word == inside:
-            depth += 1 if opens else -1
-            at = at if opens else tag.end()
-            if depth and not opens and not closings_left[word]:
-                kept.append(f"<{word}>" * depth)
-                depth = 0
-        elif not depth and opens and closings_left[word]:
-            kept.append(text[at : tag.start()])
-            depth, inside = 1, word
-        if len(kept) > _PIECES:
-            parts.append("".join(kept))
-            kept.clear()
-    return "".join([*parts, *kept, text[at:]])
+def _one_round_without_tags(blocks: Blocks, closings: Counter[str]) -> Iterator[str]:
+    tags = _Tags(closings)
+    return _by_lines(tags.outside(block) for block in blocks())
+
+
+class _Tags:
+    """The open tag whose inside is left out, from block to block."""
+
+    def __init__(self, closings: Counter[str]) -> None:
+        self._closings_left = closings.copy()
+        self._depth, self._word = 0, ""
+
+    def outside(self, block: str) -> str:
+        """The text outside of pairs of tags."""
+        kept: list[str] = []
+        at = 0
+        for tag in _TAG.finditer(block):
+            opens, word = not tag[1], tag[2]
+            self._closings_left[word] -= not opens
+            if self._depth and word == self._word:
+                self._depth += 1 if opens else -1
+                at = at if opens else tag.end()
+                if self._depth and not opens and not self._closings_left[word]:
+                    kept.append(f"<{word}>" * self._depth)
+                    self._depth = 0
+            elif not self._depth and opens and self._closings_left[word]:
+                kept.append(block[at : tag.start()])
+                self._depth, self._word = 1, word
+        return "".join(kept) if self._depth else "".join([*kept, block[at:]])
+
+
+def _by_lines(parts: Iterable[str]) -> Iterator[str]:
+    """The same text in blocks that end with a line feed, as far as there is one: no line stands in two."""
+    line: list[str] = []
+    for part in parts:
+        end = part.rfind("\n") + 1
+        if end:
+            yield "".join([*line, part[:end]])
+            line = []
+        line.append(part[end:])
+    yield "".join(line)
