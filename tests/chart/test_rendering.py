@@ -17,6 +17,7 @@ from prometheus_client import REGISTRY
 from assay.cli.main import app
 from assay.controller import metrics
 from assay.controller.settings import load_settings
+from assay.domain.grading import GradeReason
 from conftest import ROOT, TestCluster
 
 pytestmark = pytest.mark.api
@@ -353,6 +354,27 @@ def test_alerts_and_dashboard_speak_of_metrics_that_there_are(api_cluster: TestC
     known = set(_sample_names())
     assert used
     assert used <= known, used - known
+    assert {"assay_verdicts_total", "assay_grades_total"} <= used
+    for expression in expressions:
+        asked = set(re.findall(r"[{,] ?([a-z_]+)=~?\"", expression))
+        asked |= {label for group in re.findall(r"by \(([^)]*)\)", expression) for label in group.split(", ")}
+        assert asked - {"le"} <= _labels_of(expression), expression
+
+
+def test_the_alert_on_grades_asks_for_a_reason_that_there_is(api_cluster: TestCluster) -> None:
+    (group,) = the(rendered(api_cluster, EVERYTHING), "PrometheusRule")["spec"]["groups"]
+    (rule,) = [rule for rule in group["rules"] if rule["alert"] == "AssayCannotGrade"]
+    (reason,) = re.findall(r'reason="(\w+)"', rule["expr"])
+    assert reason == GradeReason.INFRASTRUCTURE
+
+
+def _labels_of(expression: str) -> set[str]:
+    """The labels of the metrics that an expression names."""
+    named = {name.removesuffix("_total").removesuffix("_bucket") for name in re.findall(r"\bassay_[a-z_]+", expression)}
+    collectors = {
+        metric._name: metric._labelnames for metric in vars(metrics).values() if hasattr(metric, "_labelnames")
+    }
+    return {label for name in named for label in collectors.get(name, ())}
 
 
 def _sample_names() -> Iterator[str]:
