@@ -6,13 +6,19 @@ import json
 import os
 import subprocess
 import venv
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from assay.cli.evaluate import _entry, _write
+from assay.cli.targets import Target
 from assay.domain.datasets.exports import SWE_BENCH_KNOWN, Form
+from assay.domain.evaluations import report_name
+from assay.domain.predictions import Prediction
 from domain.datasets.test_exports import exported, tasks_of
+from domain.test_evaluations import DATASET, RESULTS
 from store.s3 import cache_dir
 
 pytestmark = [pytest.mark.runners, pytest.mark.timeout(1200)]
@@ -33,6 +39,14 @@ print(json.dumps({
     ],
 }))
 """
+REPORTING = """
+import json, sys
+from swebench.harness.reporting import make_run_report
+given = json.loads(sys.stdin.read())
+print(make_run_report(given["predictions"], given["dataset"], given["run"], report_dir="theirs"))
+"""
+TOLD_BY_LOGS = ("infra_failure", "ambiguous_failure", "failure_reasons")
+"""What SWE-bench guesses from its own logs, which Assay does not write: it knows."""
 
 
 @pytest.fixture(scope="session")
@@ -74,3 +88,32 @@ def test_swe_benchs_own_loader_reads_what_was_exported(python: Path, suffix: str
         assert spec["script"].index("git apply") < spec["script"].index(">>>>> Start")
         assert subprocess.run(("bash", "-n"), input=spec["script"], text=True, check=False).returncode == 0
     assert frozenset(said["parsers"]) == SWE_BENCH_KNOWN
+
+
+def test_swe_benchs_own_report_over_what_evaluate_wrote_is_evaluates(python: Path, tmp_path: Path) -> None:
+    run, model = "r", "team/m"
+    results = [replace(result, model=model) for result in RESULTS]
+    patches = {result.id: "" if result.empty else "diff" for result in results}
+    target = Target(reference={"validation": "v"}, gold=None)
+    entries = [
+        _entry(Prediction(id=name, patch=patch, model=model), target, run, "strict", "Binary", "n")
+        for name, patch in patches.items()
+    ]
+    ours = tmp_path / "logs" / "run_evaluation" / run
+    _write(ours, run, "strict", entries, results, DATASET)
+    given = {
+        "predictions": {
+            name: {"instance_id": name, "model_patch": patch, "model_name_or_path": model}
+            for name, patch in patches.items()
+        },
+        "dataset": [{"instance_id": name} for name in DATASET],
+        "run": run,
+    }
+    command = (str(python), "-c", REPORTING)
+    done = subprocess.run(command, cwd=tmp_path, input=json.dumps(given), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    theirs = json.loads((tmp_path / done.stdout.splitlines()[-1]).read_text())
+    written = json.loads((ours / report_name(model, run)).read_text())
+    assert written.keys() == theirs.keys()
+    compared = [key for key in theirs if not key.startswith(TOLD_BY_LOGS)]
+    assert {key: written[key] for key in compared} == {key: theirs[key] for key in compared}
