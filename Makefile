@@ -9,7 +9,7 @@ CLUSTER := python3 dev/cluster/cluster.py
 export PYTHONPATH := operator
 export PYTHONUNBUFFERED := 1
 
-.PHONY: help setup venv demo test lint generate cluster-up cluster-down cluster-env images clean
+.PHONY: help setup venv demo test lint chaos generate cluster-up cluster-down cluster-env images clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -42,6 +42,9 @@ lint: venv ## Format, lint, types, import contracts, generated files
 	@$(VENV)/bin/mypy
 	@$(VENV)/bin/lint-imports
 	@$(PYTHON) -m assay.api.generate --check
+
+chaos: setup ## Play episodes while everything around them is killed or cut off
+	@PYTHONPATH=operator:tests $(PYTHON) benchmarks/chaos.py
 
 generate: venv ## Write the generated files
 	@$(PYTHON) -m assay.api.generate
