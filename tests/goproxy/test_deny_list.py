@@ -11,7 +11,10 @@ import typer
 from pyarrow import parquet
 from typer.testing import CliRunner
 
+from assay.api.v1alpha1 import AgentEpisodeSpec
 from assay.cli import deny_list
+from assay.domain.gomodules import owner_of
+from assay.domain.goproxy.records import RunRecord, record_of_episode
 
 APP = typer.Typer()
 deny_list.register(APP)
@@ -98,6 +101,30 @@ def test_explain_and_diff_speak_of_the_list_that_build_wrote(tasks: Path) -> Non
         "3 changes, 1 of them looser",
     ]
     _run("explain", "x.dev/x", "--task", "nobody", "--deny", tasks / "new.json", code=1)
+
+
+def test_policy_prints_the_fields_of_an_episode_that_the_api_and_the_gateway_take(tasks: Path) -> None:
+    deny = tasks / "deny.json"
+    _run("build", "--tasks", tasks / "tasks.jsonl", "--clones", tasks / "clones", "--out", deny)
+    fields = json.loads(_run("policy", "acme__widget-1", "--deny", deny))
+    spec = AgentEpisodeSpec.model_validate({"validation": "v", **fields})
+    assert spec.go_policy is not None
+    assert spec.go_policy.owned == (
+        "github.com/Acme/Widget",
+        "github.com/Acme/Widget/tools",
+        "go.acme.dev/widget",
+        "go.acme.dev/widget/v2",
+    )
+    sandbox = {"podUID": "u", "podIPs": ["10.0.0.1"], "tokenSHA256": "0" * 64}
+    raw = {
+        "metadata": {"namespace": "n", "name": "e"},
+        "spec": fields,
+        "status": {"phase": "Ready", "sandbox": sandbox},
+    }
+    record = record_of_episode(raw)
+    assert isinstance(record, RunRecord)
+    assert owner_of(record.policy, "gopkg.in/acme/widget.v1") is not None
+    _run("policy", "nobody", "--deny", deny, code=1)
 
 
 def test_build_takes_files_that_pods_read_out_of_images(tasks: Path) -> None:

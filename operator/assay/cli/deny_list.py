@@ -1,14 +1,24 @@
-"""``assay deny-list build | explain | diff``: what Go tasks may not reach, made from their own repositories."""
+"""``assay deny-list build | policy | explain | diff``: what Go tasks may not reach, made from their own repositories."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from assay.domain.denylist import DenyEntry, EntryRefusal, Lookup, SourceFile, changes_between, deny_entry_of, explain
+from assay.domain.denylist import (
+    DenyEntry,
+    EntryRefusal,
+    Lookup,
+    SourceFile,
+    changes_between,
+    deny_entry_of,
+    episode_fields,
+    explain,
+)
 from assay.goproxy.checkouts import CheckoutError, clone_of, files_by_task, source_files
 from assay.goproxy.denyfiles import TaskRow, read_deny_list, read_lookups, read_tasks, write_deny_list
 
@@ -17,8 +27,9 @@ DenyFile = Annotated[Path, typer.Option("--deny", help="The deny list, as build 
 
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
-    commands = typer.Typer(help="Deny lists of Go tasks: build, explain, compare.", no_args_is_help=True)
+    commands = typer.Typer(help="Deny lists of Go tasks: build, use, explain, compare.", no_args_is_help=True)
     commands.command("build")(build)
+    commands.command("policy")(policy)
     commands.command("explain")(explain_module)
     commands.command("diff")(diff)
     app.add_typer(commands, name="deny-list")
@@ -70,6 +81,25 @@ def _entry(
     return deny_entry_of(task.id, task.repo, found, reviewed.get(task.repo.lower(), Lookup()))
 
 
+def policy(
+    task: Annotated[str, typer.Argument(help="The task's id.")],
+    *,
+    deny: DenyFile,
+) -> None:
+    """Print what the task's AgentEpisodes need to use the Go module gateway: spec.network and spec.goPolicy, as JSON.
+
+    Example: assay deny-list policy acorn__lantern-7 --deny deny.jsonl
+    """
+    typer.echo(json.dumps(episode_fields(_entry_in(read_deny_list(deny), task, deny)), indent=1))
+
+
+def _entry_in(entries: Mapping[str, DenyEntry], task: str, deny: Path) -> DenyEntry:
+    if task not in entries:
+        typer.echo(f"{task} is not in {deny}", err=True)
+        raise typer.Exit(1)
+    return entries[task]
+
+
 def explain_module(
     module: Annotated[str, typer.Argument(help="A module path, as go get takes it.")],
     *,
@@ -80,11 +110,8 @@ def explain_module(
 
     Example: assay deny-list explain github.com/acorn/lantern --task acorn__lantern-7 --deny deny.jsonl
     """
-    entries = read_deny_list(deny)
-    if task not in entries:
-        typer.echo(f"{task} is not in {deny}", err=True)
-        raise typer.Exit(1)
-    typer.echo(explain(entries[task], module.partition("@")[0]))
+    entry = _entry_in(read_deny_list(deny), task, deny)
+    typer.echo(explain(entry, module.partition("@")[0]))
 
 
 def diff(

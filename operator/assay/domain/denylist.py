@@ -67,6 +67,16 @@ class EntryRefusal:
     why: str
 
 
+def episode_fields(entry: DenyEntry) -> dict[str, object]:
+    """Return the fields of an AgentEpisode's spec that open the Go module gateway to the task's sandbox."""
+    policy = {
+        "owned": sorted(entry.owned),
+        "forkNames": sorted(entry.fork_names),
+        "nestedElsewhere": sorted(entry.nested_elsewhere),
+    }
+    return {"network": "GoProxy", "goPolicy": policy}
+
+
 def deny_entry_of(task: str, repo: str, files: Sequence[SourceFile], lookup: Lookup) -> DenyEntry | EntryRefusal:
     """Return the task's entry from its go.mod files (at the base commit and on the default branch) and look-ups."""
     names = [name.strip("/") for name in (repo, lookup.present) if name.strip("/")]
