@@ -164,6 +164,17 @@ def test_options_that_make_no_sense_say_why(option: tuple[str, str], said: str) 
     assert (done.exit_code, said in done.stderr) == (2, True), done.stderr
 
 
+def test_a_quality_label_of_no_known_form_is_no_label_and_told() -> None:
+    rows = [swe_rebench_v2_row(number) for number in (1, 2)]
+    for row, code in zip(rows, ("A;B5", "solvable"), strict=True):
+        row["meta"] = {"llm_metadata": {"code": code}}
+    done = run("import", jsonl("rows.jsonl", rows), "-o", "out", "--preset", "openreward")
+    assert (done.exit_code, written()) == (1, [])
+    run("import", "rows.jsonl", "-o", "all")
+    assert len(written("all")) == 2
+    assert "has no known form" in run("import", "rows.jsonl", "-o", "all").stderr
+
+
 def test_a_selection_that_cannot_be_asked_of_a_row_leaves_it_out_and_says_so() -> None:
     done = run("import", jsonl("rows.jsonl", [live(1)]), "-o", "out", "--select", "language > 3")
     assert done.exit_code == 1
@@ -204,10 +215,13 @@ def test_rows_of_another_family_than_their_file_are_refused() -> None:
     assert len(written()) == 2
 
 
-def test_a_row_of_fifty_megabytes_is_refused_and_the_next_is_read() -> None:
-    patch = reference(1) + "x" * 50_000_000
-    done = run("import", jsonl("rows.jsonl", [live(1, patch=patch), live(2)]), "-o", "out")
-    assert done.exit_code == 0
+@pytest.mark.parametrize("form", ["jsonl", "parquet"])
+def test_a_row_of_fifty_megabytes_is_refused_and_the_next_is_read(form: str) -> None:
+    rows = [live(1, patch=reference(1) + "x" * 50_000_000), live(2)]
+    jsonl("rows.jsonl", rows)
+    parquet.write_table(pa.Table.from_pylist([row | {"created_at": "2024-05-01"} for row in rows]), "rows.parquet")
+    done = run("import", f"rows.{form}", "-o", "out")
+    assert done.exit_code == 0, done.stderr
     (refused,) = lines_of(Path("out/refusals.jsonl"))
     assert (refused["field"], "more than" in refused["reason"]) == ("patch", True)
 
