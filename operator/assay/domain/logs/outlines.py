@@ -6,9 +6,10 @@ groups that are never left or output lines that are taken for groups.
 
 import re
 
+from assay.domain.logs.alternatives import over_lines
 from assay.domain.logs.durations import without_js_duration, without_worded_paren
 from assay.domain.logs.failures import UnreadableError
-from assay.domain.logs.lines import Split, Trim, lines_of
+from assay.domain.logs.lines import Split, Trim, lines_of, lists_of_lines, trimmed
 from assay.domain.logs.statuses import ERROR, FAILED, PASSED, SKIPPED, Observed, keep
 
 MAX_DEPTH = 1000
@@ -25,17 +26,9 @@ _SCALA_WORDS = dict.fromkeys(("SKIPPED", "IGNORED", "CANCELED", "CANCELLED", "PE
     "ERROR": ERROR,
     "ABORTED": ERROR,
 }
-_NOT_HEADINGS = (
-    "Run completed",
-    "Total number",
-    "Suites:",
-    "Tests:",
-    "All tests",
-    "compiling",
-    "done compiling",
-    "loading",
-    "welcome to",
-    "set current",
+_SCALA_LINE = re.compile("\n" + over_lines(re.compile(r"\[info\](?: -\s++(.+)|\s(?!-)\s*+(.+))")))
+_NOT_HEADING = re.compile(
+    "Run completed|Total number|Suites:|Tests:|All tests|compiling|loading|welcome to|set current",
 )
 
 
@@ -150,30 +143,23 @@ def _write_tap(results: dict[str, str], name: str, outcome: str, description: st
 def scala_headings(text: str) -> dict[str, str]:
     """ScalaTest under sbt: tests prefixed with the last line that was no test."""
     results = Observed()
-    heading: str | None = None
-    for line in lines_of(text, Split.UNIVERSAL, Trim.BOTH):
-        if not line.startswith("[info]"):
-            continue
-        rest = line[len("[info]") :]
-        body = rest.lstrip()
-        if line.startswith("[info] -"):
-            if body[1:2].isspace():
-                _read_scala_test(body[1:].lstrip(), heading, results)
-        elif _is_heading(line, rest, body):
-            heading = body
+    enter = results.enter
+    prefix = ""
+    for lines in lists_of_lines(text, Split.UNIVERSAL):
+        for test, heading in _SCALA_LINE.findall("\n".join(("", *trimmed(lines, Trim.BOTH), ""))):
+            if test:
+                name, marker = _scala_test(test)
+                name, status = prefix + name, marker or PASSED
+                if enter(name, status) is not status:
+                    results.again(name, status, overwrites=marker is not None)
+            elif not _NOT_HEADING.search(heading):
+                prefix = f"{heading}: "
     return results
 
 
-def _is_heading(line: str, rest: str, body: str) -> bool:
-    blanks = len(rest) - len(body)
-    return blanks >= (2 if body.startswith("-") else 1) and not any(part in line for part in _NOT_HEADINGS)
-
-
-def _read_scala_test(body: str, heading: str | None, results: dict[str, str]) -> None:
-    marker = _MARKER.search(body, 1) if body.endswith("***") else None
-    name = without_worded_paren((body[: marker.start()] if marker else body).strip())
-    entry = f"{heading}: {name}" if heading is not None else name
-    if marker:
-        results[entry] = _SCALA_WORDS.get(marker[1], marker[1])
-    else:
-        keep(results, entry, PASSED)
+def _scala_test(body: str) -> tuple[str, str | None]:
+    """The test's name, and what a marker at the end says of it."""
+    found = _MARKER.search(body, 1) if body.endswith("***") else None
+    if found is None:
+        return without_worded_paren(body), None
+    return without_worded_paren(body[: found.start()]), _SCALA_WORDS.get(found[1], found[1])

@@ -6,6 +6,7 @@ test cases that are at most two elements deep. Of such a document this says what
 
 import re
 from collections.abc import Callable
+from functools import cache
 from typing import Protocol
 
 from assay.domain.logs.statuses import ERROR, FAILED, PASSED, SKIPPED
@@ -46,6 +47,8 @@ _CDATA = rf"<!\[CDATA\[(?:[^\]{_NEVER}]|\](?!\]>))*+\]\]>"
 _NAMED = re.compile(_ENTITY)
 _TEXT = rf"(?:[^<&\]{_NEVER}]++|\](?!\]>)|{_REFERENCE}|{_CDATA})*+"
 _MAX_ATTRIBUTES = 20
+_MAX_CHILDREN = 200
+"""Repeats with groups are not possessive, for `re` loses track of groups there; bounds keep what they remember small."""
 
 
 def _once(name: str, value: str, again: str) -> str:
@@ -64,22 +67,23 @@ _LEAF = rf"<{_OTHER_NAME}{_attributes('of_leaf')}/>"
 _MARKERS = "|".join(rf"(?P<{tag}>{tag}(?![\w.\-]))" for tag in STATUS_OF)
 _CHILD = (
     rf"<(?P<child>{_MARKERS}|{_OTHER_NAME}){_attributes('of_child')}"
-    rf"(?:/>|>{_TEXT}(?:{_LEAF}{_TEXT})*</(?P=child)>)"
+    rf"(?:/>|>{_TEXT}(?:{_LEAF}{_TEXT}){{0,{_MAX_CHILDREN}}}</(?P=child)>)"
 )
-_CASE = rf"<testcase{_attributes('of_case', 'name', 'classname')}(?:/>|>{_TEXT}(?:{_CHILD}{_TEXT})*</testcase>)"
-_OPENING = rf"<(?P<opened>{_OTHER_NAME}){_attributes('of_opened')}(?P<empty>/?)>"
+_CASE = rf"<testcase{_attributes('of_case', 'name', 'classname')}(?:/>|>{_TEXT}(?:{_CHILD}{_TEXT}){{0,{_MAX_CHILDREN}}}</testcase>)"
+_OPENING = rf"<(?P<opened>{_OTHER_NAME}){_attributes('of_opened')}(?:>(?P<is_opening>)|/>(?P<is_empty>))"
 _CLOSING = rf"</(?P<closed>{_NAME})>"
 _MISFIT = r"<[ =<\d]"
 _TOKEN = re.compile(
-    rf"(?:{_CASE}(?P<is_case>)|{_CLOSING}(?P<is_closing>)|{_OPENING}(?P<is_opening>)){_TEXT}"
+    rf"(?:{_CASE}(?P<is_case>)|{_CLOSING}(?P<is_closing>)|{_OPENING}){_TEXT}"
     rf"|(?P<is_misfit>{_MISFIT})|(?P<is_unknown>[\S\s])",
     re.ASCII,
 )
 _PROLOGUE = re.compile(rf'(?:<\?xml version="1\.0"(?: encoding="UTF-8")?\?>)?+{_BLANK}*+')
 _GROUPS = _TOKEN.groupindex
-_IS_CASE, _IS_OPENING, _IS_CLOSING, _IS_MISFIT = (
-    _GROUPS[f"is_{kind}"] for kind in ("case", "opening", "closing", "misfit")
+_IS_CASE, _IS_OPENING, _IS_EMPTY, _IS_CLOSING, _IS_MISFIT = (
+    _GROUPS[f"is_{kind}"] for kind in ("case", "opening", "empty", "closing", "misfit")
 )
+_OPENED, _CLOSED = _GROUPS["opened"], _GROUPS["closed"]
 
 
 class MalformedError(Exception):
@@ -89,8 +93,7 @@ class MalformedError(Exception):
 def plain_results(text: str, start: int, end: int, rules: CaseRules) -> dict[str, str] | None:
     """Names and statuses of a document's cases, None where it is not plain; raises `MalformedError` where it is broken."""
     naming, only_in_suites = rules.naming, rules.only_in_suites
-    groups = [_GROUPS[group] for group in ("name", "classname", *rules.order)]
-    statuses = [STATUS_OF[marker] for marker in rules.order]
+    groups, (if_worst, if_worse, if_bad) = _reading(rules.order)
     has_entities = text.find("&", start, end) >= 0
     prologue = _PROLOGUE.match(text, start, end)
     results: dict[str, str] = {}
@@ -103,22 +106,26 @@ def plain_results(text: str, start: int, end: int, rules: CaseRules) -> dict[str
             name, classname, worst, worse, bad = token.group(*groups)
             if has_entities:
                 name, classname = _resolved(name), _resolved(classname)
-            results[naming(name, classname)] = (
-                statuses[0] if worst else statuses[1] if worse else statuses[2] if bad else PASSED
-            )
+            status = if_worst if worst else if_worse if worse else if_bad if bad else PASSED
+            results[naming(name, classname)] = status
         elif kind == _IS_CLOSING and tags:
-            if tags.pop() != token["closed"]:
+            if tags.pop() != token[_CLOSED]:
                 raise MalformedError
             if not tags:
                 return results if _is_end(text, token.end(kind), end) else None
-        elif kind == _IS_OPENING and (tags or not token["empty"]):
-            if not token["empty"]:
-                tags.append(token["opened"])
+        elif kind == _IS_OPENING:
+            tags.append(token[_OPENED])
         elif kind == _IS_MISFIT:
             raise MalformedError
-        else:
+        elif kind != _IS_EMPTY or not tags:
             return None
     raise MalformedError
+
+
+@cache
+def _reading(order: tuple[str, str, str]) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """The groups of a case's name, its class and its markers in order, and what each marker says."""
+    return tuple(_GROUPS[group] for group in ("name", "classname", *order)), tuple(STATUS_OF[tag] for tag in order)
 
 
 def _is_end(text: str, start: int, end: int) -> bool:

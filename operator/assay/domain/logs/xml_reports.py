@@ -88,14 +88,11 @@ class XmlReports:
         results = Observed()
         for start, end in self.spans(text):
             try:
-                results.update(self._read(text, start, end))
+                found = plain_results(text, start, end, self)
+                results.update(expat_results(text, start, end, self) if found is None else found)
             except MalformedError:
                 continue
         return results
-
-    def _read(self, text: str, start: int, end: int) -> dict[str, str]:
-        results = plain_results(text, start, end, self)
-        return expat_results(text, start, end, self) if results is None else results
 
     def status_of(self, markers: Collection[str]) -> str:
         """The status of a test case by the tags of its elements."""

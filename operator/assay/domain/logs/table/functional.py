@@ -65,12 +65,12 @@ def _alcotest(line: str) -> Found | None:
     return {"name": " ".join(filter(None, parts)), "word": found["word"]}
 
 
-def _plain(glyph: str, status: str) -> Rule:
+def _plain(glyphs: str) -> Rule:
     """A glyph, a name and a time, colours removed."""
     return rule(
-        r"\s*+" + between(glyph, _SCALA_TIME + r"\s*+$", Void.EMPTY),
-        status,
-        heads=rf"{glyph}\x1b\[",
+        r"\s*+" + between(f"(?P<word>[{glyphs}])", _SCALA_TIME + r"\s*+$", Void.EMPTY),
+        {"x": FAILED, "+": PASSED},
+        heads=rf"{glyphs}\x1b\[",
         clean=sgr_and_bare,
     )
 
@@ -163,9 +163,8 @@ ROWS = (
         "parse_log_scala_v2",
         "scala",
         _coloured("x", "31", FAILED),
-        _plain("x", FAILED),
         _coloured(r"\+", "32", PASSED),
-        _plain(r"\+", PASSED),
+        _plain("x+"),
         split=Split.UNIVERSAL,
     ),
 )
