@@ -15,6 +15,7 @@ from assay.controller.memory import Memory, memory_of
 from assay.controller.tasks import TaskUnavailableError, load_bundled
 from assay.controller.validations import ValidationLine
 from assay.domain.datasets.digests import document_of
+from assay.domain.decide import Knowledge
 from assay.domain.task import Refusal
 from assay.store.artifacts import Store
 from builders import make_manifest
@@ -153,3 +154,22 @@ async def test_a_task_that_was_dropped_for_its_statement_is_taken_up_again_once_
     assert isinstance(memory, Memory)
     assert isinstance(memory.status, api.TaskValidationStatus)
     assert (memory.decision, memory.status.verdict, memory.status.observed_generation) == ("Accepted", None, 0)
+
+
+def test_a_finished_bundled_tasks_side_is_known_from_its_status_after_a_restart() -> None:
+    cache = Cache({"acorn/lamp": "acorn/lantern"})
+    raw = referring("0" * 64)
+    raw["metadata"] |= {"creationTimestamp": "2026-01-01T00:00:00Z"}
+    raw["spec"]["split"] = "eval"
+    raw["status"] = {"phase": "Complete", "verdict": "Valid", "source": "acorn/lantern", "observedGeneration": 1}
+    cache.see_object(raw)
+    assert [(placed.name, placed.split) for placed in cache.placed("Acorn/Lamp")] == [("lantern-7", "eval")]
+
+
+async def test_the_status_tells_the_repository_under_its_present_name(store: Store) -> None:
+    raw = referring(store.put(document_of(bundled(repo="acorn/lamp"))).sha256)
+    line = ValidationLine(store, Cache({"acorn/lamp": "Acorn/Lantern"}))
+    memory = await line.memory_of(raw)
+    assert isinstance(memory, Memory)
+    known = Knowledge(task=memory.task, plan=memory.plan, profile=memory.profile, attempts=(), outcomes={}, faults={})
+    assert line.status(memory, known, None, None, generation=1, now=0.0).source == "acorn/lantern"

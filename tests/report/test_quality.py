@@ -82,6 +82,13 @@ def test_a_rate_leaves_out_what_has_no_verdict_and_what_the_cluster_lost() -> No
     assert go.rate == pytest.approx(2 / 3)
 
 
+def test_a_bundled_tasks_labels_tell_its_repository_language_and_family() -> None:
+    raw = task("a", "Valid", "Solved", labels={"assay.dev/language": "go", "assay.dev/family": "swe-gym"})
+    raw["spec"]["task"], raw["status"]["source"] = None, "acorn/lantern"
+    row = task_row_of(raw)
+    assert (row.repo, row.language, row.family) == ("acorn/lantern", "go", "swe-gym")
+
+
 def test_faults_are_counted_apart_from_verdicts() -> None:
     report = batch()
     assert (report.faults, report.attempts_lost, report.runs) == ((("NodeLost", 1),), 1, 3)

@@ -25,7 +25,7 @@ REMEMBERED_DELETIONS = 20_000
 class ObjectView:
     """An object, without its task; ``complete``: its end is written and final, but for a count that is ``uncounted``.
 
-    ``split`` and ``repo`` (of an inline task) say which side of a data set its repository is on; a ``dropped`` task is on
+    ``split`` and ``repo`` (of an inline task, or as the status says it) say which side of a data set its repository is on; a ``dropped`` task is on
     none.  ``decision`` is what was last decided on its statement.
     """
 
@@ -67,7 +67,7 @@ def object_view_of(raw: Mapping[str, Any]) -> ObjectView:
         suspended=bool(spec.get("suspend")),
         priority=int(spec.get("priority") or 0),
         split=spec.get("split") or "",
-        repo=((spec.get("task") or {}).get("repo") or "") if spec.get("split") else "",
+        repo=((spec.get("task") or {}).get("repo") or status.get("source") or "") if spec.get("split") else "",
         dropped=status.get("verdict") == "Invalid",
         uncounted=complete and raw["kind"] == "AgentEpisode" and is_uncounted(spec, status),
         decision=decision_in(spec),
@@ -140,9 +140,13 @@ class Cache:
             return view
         return known
 
+    def present_name(self, repo: str) -> str:
+        """Return the name that all names of a repository come down to."""
+        return canonical_repo(repo, self._renamed)
+
     def place(self, uid: str, repo: str) -> None:
-        """Note the repository of an object's task, under the name that all of its names come down to."""
-        repo = canonical_repo(repo, self._renamed)
+        """Note the repository of an object's task, under its present name."""
+        repo = self.present_name(repo)
         if self._repos.get(uid) != repo:
             self._unplace(uid)
             self._repos[uid] = repo
@@ -150,7 +154,7 @@ class Cache:
 
     def placed(self, repo: str) -> list[Placed]:
         """Return the tasks of a repository that are on a side and not dropped."""
-        name = canonical_repo(repo, self._renamed)
+        name = self.present_name(repo)
         views = [self._objects[uid] for uid in self._placed.get(name, ()) if uid in self._objects]
         return [
             Placed(uid=view.uid, name=view.name, repo=name, split=view.split, created=view.created)

@@ -114,7 +114,8 @@ class ValidationLine:
             provenance=memory.provenance,
             now=now,
         )
-        return status.model_copy(update={"regrade": memory.regrade}) if conclusion else status
+        told: dict[str, object] = {"source": self._cache.present_name(memory.task.repo)[:300]}
+        return status.model_copy(update=told | ({"regrade": memory.regrade} if conclusion else {}))
 
     def ending(self, conclusion: Verdict) -> Ending:
         """Return what the verdict is told as."""

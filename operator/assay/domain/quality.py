@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from assay.domain.datasets.manifests import LABEL_FAMILY, LABEL_LANGUAGE, LABEL_SOURCE
 from assay.domain.manifests import LABEL_DATASET
 
 UNNAMED = "(none)"
@@ -40,6 +41,7 @@ class TaskRow:
     repo: str
     language: str
     dataset: str
+    family: str
     split: str
     phase: str
     verdict: str
@@ -79,7 +81,7 @@ class Spread:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """Tasks that share a language, a repository, a data set or a split."""
+    """Tasks that share a language, a repository, a data set, a family or a split."""
 
     name: str
     total: int
@@ -136,19 +138,18 @@ class QualityReport:
 
 
 def task_row_of(raw: Mapping[str, Any]) -> TaskRow:
-    """Return the row of a TaskValidation's JSON."""
+    """Return the row of a TaskValidation's JSON; of a bundled task its labels tell repository and language."""
     metadata, spec, status = raw["metadata"], raw.get("spec") or {}, raw.get("status") or {}
     task = spec.get("task") or {}
-    tests = status.get("tests") or {}
+    tests, labels = status.get("tests") or {}, metadata.get("labels") or {}
     runs = tuple(_run_row(run) for run in status.get("runs") or ())
     return TaskRow(
         name=metadata["name"],
         task=task.get("id") or (spec.get("taskFrom") or {}).get("id", ""),
-        repo=task.get("repo") or UNNAMED,
-        language=task.get("language") or UNNAMED,
-        dataset=(metadata.get("labels") or {}).get(LABEL_DATASET)
-        or (spec.get("taskFrom") or {}).get("dataset")
-        or UNNAMED,
+        repo=task.get("repo") or status.get("source") or labels.get(LABEL_SOURCE) or UNNAMED,
+        language=task.get("language") or labels.get(LABEL_LANGUAGE) or UNNAMED,
+        family=labels.get(LABEL_FAMILY) or (spec.get("provenance") or {}).get("family") or UNNAMED,
+        dataset=labels.get(LABEL_DATASET) or (spec.get("taskFrom") or {}).get("dataset") or UNNAMED,
         split=spec.get("split") or UNNAMED,
         phase=status.get("phase") or "Pending",
         verdict=status.get("verdict") or "",
@@ -185,6 +186,7 @@ def quality_of(rows: Iterable[TaskRow], refusals: Sequence[str] = ()) -> Quality
         groups={
             "language": _groups(rows, "language"),
             "data set": _groups(rows, "dataset"),
+            "family": _groups(rows, "family"),
             "split": _groups(rows, "split"),
             "repository": _groups(rows, "repo"),
         },
