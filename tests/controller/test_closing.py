@@ -16,7 +16,8 @@ from assay.controller.episodes import EpisodeLine
 from assay.controller.events import Recorder
 from assay.controller.queue import WorkQueue
 from assay.controller.reconcile import Reconciler
-from assay.controller.sandboxes import SandboxDriver, SandboxSettings
+from assay.controller.sandbox_pods import SandboxPods, SandboxSettings, Templates
+from assay.controller.sandboxes import SandboxDriver
 from assay.controller.slots import Slots
 from assay.domain.status import rfc3339
 from assay.kube.client import ENDPOINT_SLICES, PODS, Kind
@@ -121,10 +122,13 @@ async def made(tmp_path: Path) -> AsyncIterator[Made]:
             cache=cache,
             store=store,
             settings=settings,
-            run_settings=lambda: None,
-            template={},
-            script=b"",
-            agent_template={},
+            pods=SandboxPods(
+                world,  # type: ignore[arg-type]
+                cache,
+                settings,
+                run_settings=lambda: None,
+                templates=Templates(sandbox={}, script=b"", agent={}),
+            ),
         )
         drivers.append(driver)
         reconciler = Reconciler(

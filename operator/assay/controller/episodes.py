@@ -17,7 +17,8 @@ from pydantic import ValidationError
 from assay.api import v1alpha1 as api
 from assay.controller.lines import Ending, Idle, grade_ending
 from assay.controller.memory import Memory, refusal_of
-from assay.controller.sandboxes import Episode, SandboxDriver
+from assay.controller.sandbox_pods import Episode
+from assay.controller.sandboxes import SandboxDriver
 from assay.controller.tasks import TaskUnavailableError, load_bundled
 from assay.domain.decide import Knowledge
 from assay.domain.episodes import (

@@ -26,7 +26,8 @@ from assay.controller.isolation import live_targets
 from assay.controller.lines import NotReadyError
 from assay.controller.queue import LONGEST_BACKOFF, WorkQueue
 from assay.controller.reconcile import Reconciler
-from assay.controller.sandboxes import SandboxDriver, SandboxSettings
+from assay.controller.sandbox_pods import SandboxPods, SandboxSettings, Templates
+from assay.controller.sandboxes import SandboxDriver
 from assay.controller.serve import application
 from assay.controller.settings import Settings
 from assay.controller.slots import Slots
@@ -89,24 +90,28 @@ class Operator:
         except FileNotFoundError:
             log.warning("no master key in %s: episodes with sandboxes have to wait", settings.master_key_file)
             return None
-        return SandboxDriver(
-            client=self._client,
-            cache=self._cache,
-            store=self._store,
-            settings=SandboxSettings(
-                master=master,
-                namespace=settings.lease_namespace,
-                gateway_service=settings.gateway_service,
-                most=settings.max_sandboxes,
-                infra_retries=settings.infra_retries,
-                default_environment=settings.default_environment,
-                sumdb=settings.go_sumdb,
-            ),
-            run_settings=lambda: self._reconciler.run_settings,
-            template=yaml.safe_load(read_template(settings.templates, "sandbox.yaml")),
-            script=read_template(settings.templates, "serve.sh"),
-            agent_template=yaml.safe_load(read_template(settings.templates, "agent.yaml")),
+        chosen = SandboxSettings(
+            master=master,
+            namespace=settings.lease_namespace,
+            gateway_service=settings.gateway_service,
+            most=settings.max_sandboxes,
+            infra_retries=settings.infra_retries,
+            default_environment=settings.default_environment,
+            sumdb=settings.go_sumdb,
         )
+        templates = Templates(
+            sandbox=yaml.safe_load(read_template(settings.templates, "sandbox.yaml")),
+            script=read_template(settings.templates, "serve.sh"),
+            agent=yaml.safe_load(read_template(settings.templates, "agent.yaml")),
+        )
+        pods = SandboxPods(
+            self._client,
+            self._cache,
+            chosen,
+            run_settings=lambda: self._reconciler.run_settings,
+            templates=templates,
+        )
+        return SandboxDriver(client=self._client, cache=self._cache, store=self._store, settings=chosen, pods=pods)
 
     async def run(self) -> None:
         """Work until a signal, a lost lease or a broken watch ends the process."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,14 +18,13 @@ import aiohttp
 from assay.api import v1alpha1 as api
 from assay.controller import metrics
 from assay.controller.cache import Cache
-from assay.controller.lines import Idle, NotReadyError, grade_ending
-from assay.domain.agents import AGENT_RUN, AgentPlace, agent_of, agent_secret_of
+from assay.controller.lines import Idle, grade_ending
+from assay.controller.sandbox_pods import SANDBOX_RUN, Episode, SandboxPods, SandboxSettings
+from assay.domain.agents import AGENT_RUN
 from assay.domain.decide import pinned_image
-from assay.domain.goproxy.environment import go_environment
 from assay.domain.goproxy.usage import COUNT_SECONDS, counted_status, egress_of, may_grow
-from assay.domain.keys import agent_key, go_token, sandbox_key, sha256_of
-from assay.domain.manifests import LABEL_OBJECT, Owner, RunSettings, sandbox_of, sandbox_secret_of
-from assay.domain.ors.tasks import environment_of, split_of
+from assay.domain.keys import go_token, sandbox_key, sha256_of
+from assay.domain.manifests import LABEL_OBJECT
 from assay.domain.outcomes import Artifact
 from assay.domain.pods import seconds_since_1970
 from assay.domain.sandbox_status import Seen, Use, offers_in, sandbox_status, untaken, use_of
@@ -41,11 +40,10 @@ from assay.domain.sandboxes import (
     sandbox_state_of,
 )
 from assay.domain.status import artifact_status, rfc3339
-from assay.domain.task import Limits, Task, seconds_of
-from assay.kube.client import PODS, TASK_VALIDATIONS, ApiError, Client
-from assay.kube.egress import gateway_url, usage_of_runs
+from assay.domain.task import seconds_of
+from assay.kube.client import PODS, ApiError, Client
+from assay.kube.egress import usage_of_runs
 from assay.kube.hands import Hands, HandsError
-from assay.kube.pods import ensure_pod, ensure_secrets
 from assay.store.artifacts import Store
 
 log = logging.getLogger(__name__)
@@ -55,39 +53,6 @@ UNREACHABLE_SECONDS = 5.0
 AT_ONCE = 0.05
 CLOSING_SECONDS = 0.5
 """How often it is seen whether an episode that is over can be counted."""
-SANDBOX_RUN = "sandbox-"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SandboxSettings:
-    """What the driver adds to every sandbox; ``most`` is the number of sandboxes at a time."""
-
-    master: bytes
-    namespace: str
-    """The operator's own: that of the gateways."""
-    gateway_service: str
-    most: int
-    infra_retries: int
-    default_environment: str = "assay"
-    sumdb: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Episode:
-    """One episode as a step sees it."""
-
-    raw: Mapping[str, Any]
-    spec: api.AgentEpisodeSpec
-    status: api.AgentEpisodeStatus
-    owner: Owner
-    task: Task
-    limits: Limits
-    pinned: str
-
-    @property
-    def generation(self) -> int:
-        """The object's generation."""
-        return int(self.raw["metadata"].get("generation", 0))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,26 +68,20 @@ class ToGrade:
 class SandboxDriver:
     """Makes sandboxes, watches over them, takes submissions and lets agents go on."""
 
-    def __init__(  # noqa: PLR0913 - the collaborators of a step
+    def __init__(
         self,
         *,
         client: Client,
         cache: Cache,
         store: Store,
         settings: SandboxSettings,
-        run_settings: Callable[[], RunSettings | None],
-        template: Mapping[str, Any],
-        script: bytes,
-        agent_template: Mapping[str, Any],
+        pods: SandboxPods,
     ) -> None:
         self._client = client
         self._cache = cache
         self._store = store
         self._settings = settings
-        self._run_settings = run_settings
-        self._template = template
-        self._script = script
-        self._agent_template = agent_template
+        self._pods = pods
         self._uses: dict[str, Use] = {}
         self._lost_at: dict[str, float] = {}
         self._session: aiohttp.ClientSession | None = None
@@ -230,7 +189,7 @@ class SandboxDriver:
             await self._hands(episode, seen).release(decision.release)
             seen = replace(seen, use=await self._look(episode, seen))
         if decision.create_agent:
-            await self._create_agent(episode)
+            await self._pods.create_agent(episode)
         again = max(AT_ONCE, decision.wake_at - now) if decision.wake_at else 0.0
         return self._idle(episode, seen, again=again)
 
@@ -266,67 +225,8 @@ class SandboxDriver:
         return self._idle(episode, unseen, again=AT_ONCE, faults=episode.status.faults + len(decision.lost))
 
     async def _create(self, episode: Episode, seen: Seen, number: int) -> Idle:
-        settings = self._run_settings()
-        if settings is None:
-            raise NotReadyError("no address that the operator reaches can serve as the control of isolation")
-        held = sum(pod.run.startswith(SANDBOX_RUN) and pod.active for pod in self._cache.pods())
-        if held >= self._settings.most:
-            return self._idle(episode, seen, again=FULL_SECONDS)
-        owner, spec = episode.owner, episode.spec
-        secret = sandbox_secret_of(owner, sandbox_key(self._settings.master, owner.uid), self._script)
-        await ensure_secrets(self._client, [secret])
-        environment: Mapping[str, str] = {}
-        doors: tuple[str, ...] = ()
-        if spec.network == "GoProxy":
-            address = await gateway_url(self._client, self._settings.namespace)
-            token = go_token(self._settings.master, owner.uid)
-            environment = go_environment(gateway=address, token=token, sumdb=self._settings.sumdb)
-            doors = (address.removeprefix("http://"),)
-        pod = sandbox_of(
-            number,
-            owner=owner,
-            task=episode.task,
-            limits=episode.limits,
-            life=seconds_of(spec.limits.episode),
-            network="goproxy" if spec.network == "GoProxy" else "sandbox",
-            secret=secret["metadata"]["name"],
-            image=episode.pinned or episode.task.image,
-            template=self._template,
-            settings=settings,
-            environment=environment,
-            doors=doors,
-        )
-        self._cache.see_pod(await ensure_pod(self._client, pod))
-        metrics.PODS_CREATED.inc()
-        return self._idle(episode, seen, again=seconds_of(spec.timeouts.queue))
-
-    async def _create_agent(self, episode: Episode) -> None:
-        agent, owner = episode.spec.agent, episode.owner
-        assert agent is not None
-        assert episode.spec.validation is not None
-        found = await self._client.get(TASK_VALIDATIONS, owner.namespace, episode.spec.validation)
-        place = AgentPlace(
-            url=await self._gateway(),
-            environment=environment_of(found, self._settings.default_environment),
-            split=split_of(found["spec"]),
-            task=episode.spec.validation,
-        )
-        key = agent_key(self._settings.master, namespace=owner.namespace, name=owner.name, uid=owner.uid)
-        await ensure_secrets(self._client, [agent_secret_of(owner, key)])
-        settings = self._run_settings()
-        pod = agent_of(
-            agent,
-            owner=owner,
-            place=place,
-            deadline=seconds_of(episode.spec.limits.episode),
-            template=self._agent_template,
-            pull_secrets=settings.pull_secrets if settings else (),
-        )
-        self._cache.see_pod(await ensure_pod(self._client, pod))
-
-    async def _gateway(self) -> str:
-        """The gateway by its address: an agent's pod has no name service."""
-        return await gateway_url(self._client, self._settings.namespace, self._settings.gateway_service)
+        made = await self._pods.create_sandbox(episode, number)
+        return self._idle(episode, seen, again=seconds_of(episode.spec.timeouts.queue) if made else FULL_SECONDS)
 
     async def _take(self, episode: Episode, seen: Seen, number: int, now: float) -> Idle:
         try:
