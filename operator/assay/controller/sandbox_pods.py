@@ -81,15 +81,25 @@ class SandboxPods:
         self._settings = settings
         self._run_settings = run_settings
         self._templates = templates
+        self._making: set[str] = set()
 
     async def create_sandbox(self, episode: Episode, number: int) -> bool:
         """Make a sandbox; False when there are as many as may be.  ``NotReadyError``: isolation cannot be proven yet."""
         settings = self._run_settings()
         if settings is None:
             raise NotReadyError("no address that the operator reaches can serve as the control of isolation")
-        held = sum(pod.run.startswith(SANDBOX_RUN) and pod.active for pod in self._cache.pods())
-        if held >= self._settings.most:
+        uid = episode.owner.uid
+        held = {pod.owner for pod in self._cache.pods() if pod.run.startswith(SANDBOX_RUN) and pod.active}
+        if len(held | self._making - {uid}) >= self._settings.most:
             return False
+        self._making.add(uid)  # nothing is awaited since the count: others see this one before its pod is there
+        try:
+            await self._make_sandbox(episode, number, settings)
+        finally:
+            self._making.discard(uid)
+        return True
+
+    async def _make_sandbox(self, episode: Episode, number: int, settings: RunSettings) -> None:
         owner, spec = episode.owner, episode.spec
         secret = sandbox_secret_of(owner, sandbox_key(self._settings.master, owner.uid), self._templates.script)
         await ensure_secrets(self._client, [secret])
@@ -116,7 +126,6 @@ class SandboxPods:
         )
         self._cache.see_pod(await ensure_pod(self._client, pod))
         metrics.PODS_CREATED.inc()
-        return True
 
     async def create_agent(self, episode: Episode) -> None:
         """Make the agent's pod, which knows the gateway by its address: it has no name service."""
