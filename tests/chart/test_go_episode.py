@@ -26,10 +26,11 @@ AGENT = f"""{REPLAY}
 session = asked("POST", "/create_session", {{}})["sid"]
 task = {{"task": os.environ["ASSAY_TASK"]}}
 asked("POST", "/create", {{"env_name": ENVIRONMENT, "task_spec": task}}, session)
-for name, script in json.loads(os.environ["COMMANDS"]).items():
-    output = called(session, "bash", {{"command": script, "description": name}})["output"]
-    told = {{"code": output["metadata"]["exit_code"], "said": output["blocks"][0]["text"]}}
-    print("SAID " + json.dumps([name, told]), flush=True)
+for setting, scripts in json.loads(os.environ["COMMANDS"]):
+    for name, script in scripts.items():
+        output = called(session, "bash", {{"command": f"{{setting}}{{script}}", "description": name}})["output"]
+        told = {{"code": output["metadata"]["exit_code"], "said": output["blocks"][0]["text"]}}
+        print("SAID " + json.dumps([f"{{setting}}{{name}}", told]), flush=True)
 patch = base64.b64encode(os.environ["REPLAY_PATCH"].encode()).decode()
 call(session, "bash", command=f"printf %s {{patch}} | base64 -d | git apply -", description="apply the answer")
 done = call(session, "submit_answer")
@@ -39,19 +40,21 @@ LACKING = "GOTOOLCHAIN=go1.99.0 go version"
 DIRECT = f"{WORK} && GOPROXY=direct GONOSUMDB='*' GOFLAGS=-mod=mod timeout 60 go get github.com/BurntSushi/toml@latest"
 
 
-def commands(version: str) -> dict[str, str]:
-    """What the agent runs under one toolchain, which comes through the gateway."""
-    asked = {
-        "toolchain": "go version; go env GOTOOLCHAIN",
-        "get": f"{WORK} && go get example.com/lib@latest {TOML} && cat go.mod go.sum",
-        "test": f"{WORK} && {USED} && go mod tidy && go test ./... && go mod verify",
-        "versions": "cd /tmp && go list -m -versions example.com/lib",
-        "sums": "cat $(go env GOPATH)/pkg/sumdb/*/latest",
-        "own tests": "go test -run TestComma ./...",
-        **{f"way: {name}": f"{WORK} && {way}" for name, way in WAYS.items()},
-    }
-    own = f"export PATH=$(GOTOOLCHAIN=go{version} go env GOROOT)/bin:$PATH"
-    return {f"{version} {name}": f"{own}; {script}" for name, script in asked.items()}
+COMMANDS = {
+    "toolchain": "go version; go env GOTOOLCHAIN",
+    "get": f"{WORK} && go get example.com/lib@latest {TOML} && cat go.mod go.sum",
+    "test": f"{WORK} && {USED} && go mod tidy && go test ./... && go mod verify",
+    "versions": "cd /tmp && go list -m -versions example.com/lib",
+    "sums": "cat $(go env GOPATH)/pkg/sumdb/*/latest",
+    "own tests": "go test -run TestComma ./...",
+    **{f"way: {name}": f"{WORK} && {way}" for name, way in WAYS.items()},
+}
+OTHERS = {"lacking": LACKING, "direct": DIRECT, "copies": COPIES}
+
+
+def under(version: str) -> str:
+    """Make the go command one of a toolchain that comes through the gateway."""
+    return f"export PATH=$(GOTOOLCHAIN=go{version} go env GOROOT)/bin:$PATH; "
 
 
 @dataclass(frozen=True)
@@ -62,9 +65,9 @@ class Played:
     said: Mapping[str, dict[str, Any]]
     decisions: Sequence[dict[str, Any]]
 
-    def call(self, name: str) -> tuple[int, str]:
-        """Exit code and output of a call."""
-        told = self.said[name]
+    def call(self, name: str, version: str = "") -> tuple[int, str]:
+        """Exit code and output of a call, under a toolchain where one is named."""
+        told = self.said[(under(version) if version else "") + name]
         return told["code"], told["said"]
 
 
@@ -93,9 +96,8 @@ def played(release: Release, tmp_path_factory: pytest.TempPathFactory) -> Played
     name = task["metadata"]["name"]
     found = release.wait(f"tv/{name}", 900)
     assert found["status"]["verdict"] == "Valid", found["status"]
-    scripts = {key: value for version in TOOLCHAINS for key, value in commands(version).items()}
-    scripts |= {"lacking": LACKING, "direct": DIRECT, "copies": COPIES}
-    given = {"COMMANDS": json.dumps(scripts), "REPLAY_PATCH": task["spec"]["task"]["patch"]}
+    commands = [*((under(version), COMMANDS) for version in TOOLCHAINS), ("", OTHERS)]
+    given = {"COMMANDS": json.dumps(commands), "REPLAY_PATCH": task["spec"]["task"]["patch"]}
     release.apply(
         {
             "apiVersion": "assay.dev/v1alpha1",
@@ -119,7 +121,7 @@ def played(release: Release, tmp_path_factory: pytest.TempPathFactory) -> Played
     release.program(*until, "--timeout=90s")
     status = release.wait(f"ae/{EPISODE}")["status"]
     said = dict(json.loads(line[5:]) for line in told.splitlines() if line.startswith("SAID "))
-    assert set(said) == set(scripts), told[-3000:]
+    assert set(said) == {f"{setting}{name}" for setting, scripts in commands for name in scripts}, told[-3000:]
     return Played(status=status, said=said, decisions=decisions(release))
 
 
@@ -160,25 +162,25 @@ def test_the_witness_saw_the_gateway_answer_and_all_else_refuse(played: Played) 
 
 @pytest.mark.parametrize("version", TOOLCHAINS)
 def test_other_peoples_modules_are_had_by_a_toolchain_from_the_gateway(played: Played, version: str) -> None:
-    assert f"go{version} " in played.call(f"{version} toolchain")[1]
-    assert "\nlocal" in played.call(f"{version} toolchain")[1]
-    code, said = played.call(f"{version} get")
+    assert f"go{version} " in played.call("toolchain", version)[1]
+    assert "\nlocal" in played.call("toolchain", version)[1]
+    code, said = played.call("get", version)
     assert (code, "example.com/lib v1.1.0" in said) == (0, True), said
     assert "github.com/BurntSushi/toml v1.3.2 h1:" in said
-    code, said = played.call(f"{version} test")
+    code, said = played.call("test", version)
     assert (code, "all modules verified" in said) == (0, True), said
-    code, said = played.call(f"{version} versions")
+    code, said = played.call("versions", version)
     assert (code, "v1.0.0 v1.1.0" in said) == (0, True), said
-    code, said = played.call(f"{version} sums")
+    code, said = played.call("sums", version)
     assert (code, "go.sum database tree" in said) == (0, True), said
-    code, said = played.call(f"{version} own tests")
+    code, said = played.call("own tests", version)
     assert code == 0, said
 
 
 @pytest.mark.parametrize("version", TOOLCHAINS)
 @pytest.mark.parametrize("way", WAYS)
 def test_each_way_to_the_tasks_own_module_is_refused_in_one_sentence(played: Played, version: str, way: str) -> None:
-    code, said = played.call(f"{version} way: {way}")
+    code, said = played.call(f"way: {way}", version)
     assert code != 0
     assert "403 Forbidden" in said
     assert "the task's own" in said

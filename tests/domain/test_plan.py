@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.api.v1alpha1 import Check, Runs
-from assay.domain.plan import GO_OFFLINE_RUNS, RunKind, plan_runs
+from assay.domain.plan import GO_OFFLINE_RUNS, Run, RunKind, limits_of_run, plan_runs
+from builders import make_limits
 
 
 def names(runs: Runs, *checks: Check) -> list[str]:
@@ -49,3 +50,10 @@ def test_checks_only_add_runs_and_the_first_is_always_an_unpatched_one(
     assert {run.kind for run in added} <= {RunKind.INSPECT, RunKind.PATCHED}
     assert len(added) <= 1 + GO_OFFLINE_RUNS
     assert all(not run.patches for run in added if run.kind is RunKind.INSPECT)
+
+
+@pytest.mark.parametrize(("test", "expected"), [(20, 600), (900, 900)])
+def test_a_look_into_an_image_is_not_cut_short_by_a_tasks_short_tests(test: int, expected: int) -> None:
+    limits = make_limits(test=test)
+    assert limits_of_run(Run(kind=RunKind.INSPECT, number=1), limits).test == expected
+    assert limits_of_run(Run(kind=RunKind.PATCHED, number=1), limits) == limits

@@ -32,8 +32,8 @@ from assay.domain.decide import (
 from assay.domain.evidence import commands_in
 from assay.domain.manifests import Inputs, RunSettings, grading_inputs_of, inputs_of, pod_of
 from assay.domain.outcomes import Artifact, FaultKind
-from assay.domain.plan import Run, pod_name
-from assay.domain.pods import PodView, state_of
+from assay.domain.plan import Run, limits_of_run, pod_name
+from assay.domain.pods import PodState, PodView, state_of
 from assay.domain.rules.finding import counted
 from assay.domain.submissions import Applied
 from assay.domain.task import Refusal
@@ -199,7 +199,7 @@ class Reconciler:
         runs = {run.name: run for run in memory.plan.runs}
         now = time.time()
         attempts = [
-            Attempt(run=run, pod=pod, state=state_of(pod, memory.limits, commands_in(run, memory.task), now))
+            Attempt(run=run, pod=pod, state=_state_of(run, pod, memory, now))
             for pod in self._cache.pods_of(view.uid)
             if (run := runs.get(pod.run)) and pod.epoch == memory.owner.epoch
         ]
@@ -364,3 +364,7 @@ class Reconciler:
 
     async def _put(self, content: bytes) -> Artifact:
         return await asyncio.to_thread(self._store.put, content)
+
+
+def _state_of(run: Run, pod: PodView, memory: Memory, now: float) -> PodState:
+    return state_of(pod, limits_of_run(run, memory.limits), commands_in(run, memory.task), now)

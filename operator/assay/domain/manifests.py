@@ -17,7 +17,7 @@ from assay.api.v1alpha1 import Check
 from assay.domain.collectors import collector_of
 from assay.domain.inspection import distinctive_lines, endings_of
 from assay.domain.patches import quoted
-from assay.domain.plan import INSPECTING, PatchName, Run, RunKind, pod_name
+from assay.domain.plan import INSPECTING, PatchName, Run, RunKind, limits_of_run, pod_name
 from assay.domain.submissions import Applied
 from assay.domain.task import Limits, Task, quantity_of
 
@@ -181,7 +181,7 @@ def pod_of(  # noqa: PLR0913 - each argument is one source of the manifest
     settings: RunSettings,
 ) -> Manifest:
     """Return the pod that performs one attempt of a run; equal arguments give equal pods."""
-    files = files_of_run(run, files)
+    files, limits = files_of_run(run, files), limits_of_run(run, limits)
     pod: Manifest = copy.deepcopy(dict(template))
     _name_pod(pod, run.name, attempt, owner, task)
     spec = pod["spec"]

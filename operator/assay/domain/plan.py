@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from assay.api import v1alpha1
+from assay.domain.task import Limits
 
 
 class RunKind(StrEnum):
@@ -70,6 +71,8 @@ class RunPlan:
 
 INSPECTING = frozenset({v1alpha1.Check.MODULE_CACHE, v1alpha1.Check.FUTURE_HISTORY})
 """Checks that look into the image, in a run of their own."""
+INSPECT_SECONDS = 600
+"""Least deadline of a look into an image, whatever the task's own tests may take."""
 GO_OFFLINE_RUNS = 2
 """Patched runs that GoOffline asks for."""
 
@@ -82,6 +85,13 @@ def plan_runs(runs: v1alpha1.Runs, checks: Collection[v1alpha1.Check] = ()) -> R
     patched = [Run(kind=RunKind.PATCHED, number=number + 1) for number in range(times)]
     inspection = [Run(kind=RunKind.INSPECT, number=1)] if INSPECTING & set(checks) else []
     return RunPlan(first=unpatched[0], rest=(*inspection, *unpatched[1:], *pristine, *patched))
+
+
+def limits_of_run(run: Run, limits: Limits) -> Limits:
+    """Return a run's limits: a look into the image has its own least deadline."""
+    if run.kind is not RunKind.INSPECT:
+        return limits
+    return replace(limits, test=max(limits.test, INSPECT_SECONDS))
 
 
 def plan_grading(number: int = 1) -> RunPlan:
