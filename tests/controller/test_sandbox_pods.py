@@ -1,4 +1,4 @@
-"""The pods of episodes: never more sandboxes than there may be, however many episodes ask at once."""
+"""The pods of episodes: never more sandboxes than there may be, and none in the way of its own grading."""
 
 from __future__ import annotations
 
@@ -25,12 +25,16 @@ class Server:
 
     def __init__(self) -> None:
         self.made: list[str] = []
+        self.deleted: list[str] = []
 
     async def create(self, kind: Kind, _namespace: str, manifest: Mapping[str, Any]) -> Mapping[str, Any]:
         await asyncio.sleep(0.01)
         if kind.plural == "pods":
             self.made.append(manifest["metadata"]["name"])
         return {**manifest, "metadata": {**manifest["metadata"], "uid": f"uid-{manifest['metadata']['name']}"}}
+
+    async def delete(self, _kind: Kind, _namespace: str, name: str, **_options: Any) -> None:
+        self.deleted.append(name)
 
 
 def episode(number: int) -> Episode:
@@ -62,3 +66,17 @@ async def test_sandboxes_that_are_asked_for_at_once_are_no_more_than_there_may_b
     cache.drop_pod(next(cache.pods()).uid)
     made = await asyncio.gather(*(pods.create_sandbox(episode(number), 1) for number in range(10, 20)))
     assert made.count(True) == 1
+
+
+async def test_room_is_made_for_a_grading_that_finds_no_node() -> None:
+    server, cache = Server(), Cache()
+    for run, conditions in (("sandbox-1", []), ("graded-1", [{"type": "PodScheduled", "status": "False"}])):
+        labels = {"assay.dev/object": "uid-e", "assay.dev/run": run}
+        metadata = {"namespace": "runs", "name": run, "uid": f"uid-{run}", "labels": labels}
+        cache.see_pod({"metadata": metadata, "status": {"phase": "Pending", "conditions": conditions}})
+    templates = Templates(sandbox={}, script=b"", agent={})
+    pods = SandboxPods(server, cache, SETTINGS, run_settings=lambda: None, templates=templates)  # type: ignore[arg-type]
+    await pods.make_room()
+    await pods.make_room()
+    assert server.deleted == ["sandbox-1"]
+    assert [pod.run for pod in cache.pods()] == ["graded-1"]

@@ -14,6 +14,7 @@ from assay.domain.pods import PodView
 from assay.domain.sandbox_status import Use, untaken, use_of
 from assay.domain.sandboxes import (
     LOOK_SECONDS,
+    ROOM_SECONDS,
     AgentState,
     EpisodeLimits,
     Offer,
@@ -24,6 +25,7 @@ from assay.domain.sandboxes import (
     SandboxState,
     agent_state_of,
     decide_sandbox,
+    in_the_way,
     sandbox_state_of,
 )
 from assay.domain.task import Limits
@@ -314,6 +316,18 @@ def test_a_sandbox_that_is_deleted_under_the_agent_is_lost() -> None:
 def test_a_sandbox_that_no_node_takes_is_lost_when_its_queue_deadline_has_passed() -> None:
     assert sandbox_state_of(pod(), POD_LIMITS, NOW).stage is SandboxStage.WAITING
     assert sandbox_state_of(pod(), POD_LIMITS, NOW + 601).stage is SandboxStage.LOST
+
+
+def test_a_grading_that_finds_no_node_takes_the_place_of_its_own_sandbox() -> None:
+    unplaced = {"phase": "Pending", "conditions": [{"type": "PodScheduled", "status": "False"}]}
+    placed = {"phase": "Pending", "conditions": [{"type": "PodScheduled", "status": "True"}]}
+    own, other = replace(pod(), run="sandbox-1"), replace(pod(), run="sandbox-1", owner="another")
+    grading = replace(pod(unplaced), run="graded-1")
+    assert in_the_way((own, other, grading), NOW + ROOM_SECONDS) == (own,)
+    assert in_the_way((own, other, grading), NOW + ROOM_SECONDS - 1) == ()
+    assert in_the_way((own, other, replace(grading, status=placed)), NOW + ROOM_SECONDS) == ()
+    waiting = replace(pod(unplaced), run="sandbox-1")
+    assert in_the_way((waiting, own), NOW + ROOM_SECONDS) == (), "a sandbox waits for others to end"
 
 
 def test_an_agents_end_is_told_with_its_exit_code() -> None:

@@ -42,6 +42,7 @@ from assay.store.artifacts import Store
 log = logging.getLogger(__name__)
 
 TARGETS_SECONDS = 60.0
+ROOM_SECONDS = 30.0
 LAG_LIMIT = 60.0
 UNAVAILABLE_SECONDS = 30.0
 """Longest wait before the artifact store is asked again for a task that is not there yet: somebody is pushing it."""
@@ -137,6 +138,7 @@ class Operator:
             asyncio.create_task(self._recorder.run(), name="events"),
             asyncio.create_task(self._repeat(self._settings.resync_seconds, self._resync), name="resync"),
             asyncio.create_task(self._repeat(TARGETS_SECONDS, self._find_targets), name="targets"),
+            asyncio.create_task(self._repeat(ROOM_SECONDS, self._make_room), name="room"),
             asyncio.create_task(self._heart(), name="heart"),
             *(asyncio.create_task(self._worker(), name=f"worker-{n}") for n in range(self._settings.workers)),
         ]
@@ -255,6 +257,10 @@ class Operator:
             if targets
             else None
         )
+
+    async def _make_room(self) -> None:
+        if self._sandboxes:
+            await self._sandboxes.make_room()
 
     @staticmethod
     async def _repeat(seconds: float, act: Any) -> None:

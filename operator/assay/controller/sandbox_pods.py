@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -15,12 +17,13 @@ from assay.domain.goproxy.environment import go_environment
 from assay.domain.keys import agent_key, go_token, sandbox_key
 from assay.domain.manifests import Owner, RunSettings, sandbox_of, sandbox_secret_of
 from assay.domain.ors.tasks import environment_of, split_of
+from assay.domain.sandboxes import SANDBOX_RUN, in_the_way
 from assay.domain.task import Limits, Task, seconds_of
-from assay.kube.client import TASK_VALIDATIONS, Client
+from assay.kube.client import PODS, TASK_VALIDATIONS, Client
 from assay.kube.egress import gateway_url
 from assay.kube.pods import ensure_pod, ensure_secrets
 
-SANDBOX_RUN = "sandbox-"
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,6 +129,13 @@ class SandboxPods:
         )
         self._cache.see_pod(await ensure_pod(self._client, pod))
         metrics.PODS_CREATED.inc()
+
+    async def make_room(self) -> None:
+        """Delete the sandboxes whose own submission finds no node to be graded on."""
+        for pod in in_the_way(tuple(self._cache.pods()), time.time()):
+            log.warning("%s is deleted: the grading of its submission found no node", pod.name)
+            await self._client.delete(PODS, pod.namespace, pod.name, uid=pod.uid, grace=1)
+            self._cache.drop_pod(pod.uid)
 
     async def create_agent(self, episode: Episode) -> None:
         """Make the agent's pod, which knows the gateway by its address: it has no name service."""

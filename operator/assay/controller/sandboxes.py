@@ -19,7 +19,7 @@ from assay.api import v1alpha1 as api
 from assay.controller import metrics
 from assay.controller.cache import Cache
 from assay.controller.lines import Idle, grade_ending
-from assay.controller.sandbox_pods import SANDBOX_RUN, Episode, SandboxPods, SandboxSettings
+from assay.controller.sandbox_pods import Episode, SandboxPods, SandboxSettings
 from assay.domain.agents import AGENT_RUN
 from assay.domain.decide import pinned_image
 from assay.domain.goproxy.usage import COUNT_SECONDS, counted_status, egress_of, may_grow
@@ -29,6 +29,7 @@ from assay.domain.outcomes import Artifact
 from assay.domain.pods import seconds_since_1970
 from assay.domain.sandbox_status import Seen, Use, offers_in, sandbox_status, untaken, use_of
 from assay.domain.sandboxes import (
+    SANDBOX_RUN,
     AgentState,
     EpisodeLimits,
     Sandbox,
@@ -90,6 +91,10 @@ class SandboxDriver:
         """Close the connections to sandboxes."""
         if self._session:
             await self._session.close()
+
+    async def make_room(self) -> None:
+        """See to it that submissions can be graded; called from time to time."""
+        await self._pods.make_room()
 
     async def step(self, episode: Episode) -> ToGrade | Idle:
         """Take one step; what it says is written by the caller before anything else is done to the episode."""

@@ -20,6 +20,10 @@ from assay.domain.task import Limits
 LOOK_SECONDS = 20.0
 """How often a ready sandbox is asked for its use."""
 RETRY_SECONDS = 5.0
+ROOM_SECONDS = 300.0
+"""How long a grading waits for a node before it takes its own sandbox's place: time for a cluster to grow."""
+SANDBOX_RUN, GRADING_RUN = "sandbox-", "graded-"
+"""What the names of these runs begin with."""
 
 
 class SandboxStage(StrEnum):
@@ -195,6 +199,16 @@ def sandbox_state_of(pod: PodView, limits: Limits, now: float) -> SandboxState:
     return SandboxState(stage=SandboxStage.WAITING, message=early.message, deadline=early.deadline)
 
 
+def in_the_way(pods: Sequence[PodView], now: float) -> tuple[PodView, ...]:
+    """Return the sandboxes whose submission has waited too long for a node to be graded on: each has room for its grading.
+
+    Without this, nodes full of sandboxes that all wait for a grade would wait for ever.  The submission is stored; only
+    one that is then not graded misses its sandbox.
+    """
+    stuck = {pod.owner for pod in pods if pod.run.startswith(GRADING_RUN) and _has_no_node(pod, now)}
+    return tuple(pod for pod in pods if pod.owner in stuck and pod.run.startswith(SANDBOX_RUN) and pod.active)
+
+
 def agent_state_of(pod: PodView) -> AgentState:
     """Return what an agent's pod says."""
     ended = _ended(container_of(pod.status.get("containerStatuses"), "agent"))
@@ -340,6 +354,11 @@ def _is_ready(status: Mapping[str, Any]) -> bool:
         condition.get("type") == "Ready" and condition.get("status") == "True"
         for condition in status.get("conditions") or ()
     )
+
+
+def _has_no_node(pod: PodView, now: float) -> bool:
+    conditions = {said.get("type"): said.get("status") for said in pod.status.get("conditions") or ()}
+    return conditions.get("PodScheduled") == "False" and now >= pod.created + ROOM_SECONDS and not pod.deleting
 
 
 def _ended(container: Mapping[str, Any]) -> Mapping[str, Any] | None:
