@@ -9,6 +9,9 @@ from assay.domain.logs.lines import Split, Trim, lines_of
 from assay.domain.logs.statuses import ERROR, FAILED, PASSED, SKIPPED, Observed
 
 _DECODER = json.JSONDecoder()
+_OPENINGS = ("{", "[")
+_HARMLESS_CHARS = 300
+"""A line of no more can neither be nested too deep nor hold too large a number."""
 _RESULTS = {"success": PASSED, "failure": FAILED, "error": ERROR}
 
 
@@ -20,7 +23,7 @@ class DartEvents:
         """Name -> status of each test that is done; raises `UnreadableError` on events that the reference chokes on."""
         results = Observed()
         names: dict[Hashable, str] = {}
-        for event in json_objects(text):
+        for event in json_objects(text, clues=("testStart", "testDone")):
             match event.get("type"):
                 case "testStart":
                     _bind(event.get("test"), names)
@@ -32,15 +35,22 @@ class DartEvents:
         return results
 
 
-def json_objects(text: str) -> Iterator[dict[str, object]]:
-    """The objects that stand alone on a line, or in an array that does; all else is passed over."""
+def json_objects(text: str, clues: tuple[str, str] = ("", "")) -> Iterator[dict[str, object]]:
+    """The objects that stand alone on a line, or in an array that does; all else is passed over.
+
+    So are short lines without a clue, as long as they spell nothing by escapes.
+    """
+    first, second = clues
     for line in lines_of(text, Split.UNIVERSAL, Trim.BOTH):
-        if line[:1] == "{" or line[:1] == "[":
-            value = _json_value(line)
-            if isinstance(value, dict):
-                yield value
-            elif isinstance(value, list):
-                yield from (item for item in value if isinstance(item, dict))
+        if line[:1] not in _OPENINGS or not (
+            first in line or second in line or "\\" in line or len(line) > _HARMLESS_CHARS
+        ):
+            continue
+        value = _json_value(line)
+        if isinstance(value, dict):
+            yield value
+        elif isinstance(value, list):
+            yield from (item for item in value if isinstance(item, dict))
 
 
 def _json_value(line: str) -> object:

@@ -6,11 +6,11 @@ groups that are never left or output lines that are taken for groups.
 
 import re
 
-from assay.domain.logs.alternatives import over_lines
+from assay.domain.logs.alternatives import Alternatives, over_lines
 from assay.domain.logs.durations import without_js_duration, without_worded_paren
 from assay.domain.logs.failures import UnreadableError
 from assay.domain.logs.lines import Split, Trim, lines_of, lists_of_lines, trimmed
-from assay.domain.logs.statuses import ERROR, FAILED, PASSED, SKIPPED, Observed, keep
+from assay.domain.logs.statuses import ERROR, FAILED, PASSED, SKIPPED, Observed
 
 MAX_DEPTH = 1000
 """Deeper groups are refused: the names alone would be larger than the log by that factor."""
@@ -19,8 +19,7 @@ _JEST = " ./node_modules/.bin/jest "
 _JEST_ENDS = ("Test Suites", "  ● ")
 _JEST_MARKS = {"✓": PASSED, "✕": FAILED}
 _TIGHT = re.compile(r"\(\d++ms\)")
-_TAP = re.compile(r"(ok|not ok)\s++\d++\s++-\s++(.+)")
-_DIRECTIVE = re.compile(r"(?<!\s)\s++#")
+_TAP = Alternatives([re.compile(r"(ok|not ok)\s++\d++\s++-\s++(.+)"), re.compile(r"}++$")])
 _MARKER = re.compile(r"(?<!\s)\s++\*\*\*\s++([A-Z]++)\s++\*\*\*$")
 _SCALA_WORDS = dict.fromkeys(("SKIPPED", "IGNORED", "CANCELED", "CANCELLED", "PENDING"), SKIPPED) | {
     "ERROR": ERROR,
@@ -107,35 +106,40 @@ def karma_tree(text: str) -> dict[str, str]:
 def tap_braces(text: str) -> dict[str, str]:
     """Node-tap's lines: a result that ends in `{` opens a group, lines of closing braces leave them."""
     results = Observed()
-    groups: list[str] = []
-    for line in lines_of(text, Split.UNIVERSAL, Trim.BOTH):
-        if line[:1] not in "on}":
-            continue
-        if line[:1] == "}":
-            if not line.strip("}"):
-                del groups[max(len(groups) - len(line), 0) :]
-            continue
-        found = _TAP.match(line.removesuffix("{").rstrip())
-        if found is None:
-            continue
-        directive = _DIRECTIVE.search(found[2], 1) if "#" in found[2] else None
-        description = found[2][: directive.start()] if directive else found[2]
-        name = without_js_duration(description)
-        if not name:
-            continue
-        _write_tap(results, " :: ".join([*groups, name]) if groups else name, found[1], description)
-        if line.endswith("{"):
-            groups.append(name)
-            if len(groups) > MAX_DEPTH:
-                raise UnreadableError(f"groups are nested more than {MAX_DEPTH} deep")
+    prefixes = [""]
+    for lines in lists_of_lines(text, Split.UNIVERSAL):
+        for found in _TAP.found_in("\n".join(("", *trimmed(lines, Trim.BOTH), ""))):
+            outcome, body = found.group(1, 2)
+            if body is None:
+                braces = len(found[0]) - len("\n")
+                del prefixes[max(len(prefixes) - braces, 1) :]
+                continue
+            description = _up_to_directive(body.removesuffix("{").rstrip())
+            name = without_js_duration(description)
+            if not name:
+                continue
+            entry = prefixes[-1] + name
+            _write_tap(results, entry, outcome, description)
+            if body.endswith("{"):
+                prefixes.append(f"{entry} :: ")
+                if len(prefixes) > MAX_DEPTH + 1:
+                    raise UnreadableError(f"groups are nested more than {MAX_DEPTH} deep")
     return results
 
 
-def _write_tap(results: dict[str, str], name: str, outcome: str, description: str) -> None:
+def _up_to_directive(rest: str) -> str:
+    """What stands before the first blanks that a number sign follows, and is not nothing."""
+    at = rest.find("#", 1)
+    while at > 0 and not rest[at - 1].isspace():
+        at = rest.find("#", at + 1)
+    return rest[:at].rstrip() if at > 0 else rest
+
+
+def _write_tap(results: Observed, name: str, outcome: str, description: str) -> None:
     if "#" in description and ("# skip" in (lower := description.lower()) or "# todo" in lower):
         results[name] = SKIPPED
     elif outcome == "ok":
-        keep(results, name, PASSED)
+        results.setdefault(name, PASSED)
     else:
         results[name] = FAILED
 

@@ -35,7 +35,7 @@ def _ruby_name(found: str) -> str:
 def _minitest(line: str) -> dict[str, str | None] | None:
     """`name. anything = anything outcome`: the last outcome, the last equals sign before it, the last stop before that."""
     outcome = len(line) - 1
-    if line[-1:] not in _DOT_E_F or line[-1:] in "SO":
+    if not line.endswith((".", "E", "F")):
         outcome = max(line.rfind("."), line.rfind("F"), line.rfind("E"))
     equals = line.rfind("=", 0, outcome) if outcome > 0 else -1
     stop = line.rfind(". ", 0, equals) if equals > 0 else -1
