@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import Field
 
@@ -194,6 +194,8 @@ def test_the_schemas_grammar_of_images_takes_what_the_domains_takes(reference: s
 
 
 @given(st.text(alphabet="aZ0.-_/:@[]s", max_size=30))
+@example("Z/0")
+@example("[a]/0")
 def test_the_schemas_grammar_of_images_refuses_what_the_domains_refuses(reference: str) -> None:
     assert bool(re.fullmatch(_image_pattern(), reference)) == bool(IMAGE.fullmatch(reference))
 

@@ -20,8 +20,13 @@ MAX_TESTS = 10_000
 MAX_TEST_NAME = 2_000
 MAX_COMMANDS = 50
 
+IMAGE_HOST = (
+    r"([a-zA-Z0-9][a-zA-Z0-9-]*[.]([a-zA-Z0-9.-]*[a-zA-Z0-9])(:[0-9]+)?|[a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?:[0-9]+"
+    r"|localhost|\\[[0-9a-fA-F]*:[0-9a-fA-F:]*\\](:[0-9]+)?|\\[[0-9a-fA-F]+\\]:[0-9]+)"
+)
+"""A registry's host: it has a dot or a port, or is localhost; a regular expression of RE2 cannot look ahead."""
 IMAGE_REFERENCE = (
-    r"^(([a-zA-Z0-9]([a-zA-Z0-9.-]*[a-zA-Z0-9])?|\\[[0-9a-fA-F:]+\\])(:[0-9]+)?/)?"
+    rf"^({IMAGE_HOST}/)?"
     r"[a-z0-9]+(([.]|__?|-+)[a-z0-9]+)*(/[a-z0-9]+(([.]|__?|-+)[a-z0-9]+)*)*"
     r"(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(@sha256:[0-9a-f]{64})?$"
 )
