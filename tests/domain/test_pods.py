@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.domain.outcomes import FaultKind, OutcomeKind
-from assay.domain.pods import PodState, PodView, Stage, seconds_since_1970, state_of, view_of
+from assay.domain.pods import PodState, PodView, Stage, seconds_since_1970, state_of, view_of, waits_of
 from assay.domain.task import Limits
 
 CREATED = "2026-03-01T10:00:00Z"
@@ -86,6 +87,12 @@ def test_a_pod_is_active_until_its_task_has_ended() -> None:
     assert make_pod(task=waiting("PodInitializing")).active
     assert not make_pod(task=ended(), phase="Running").active
     assert not make_pod(phase="Failed").active
+
+
+def test_a_pods_waits_are_told_apart() -> None:
+    times = [datetime.fromisoformat(said).timestamp() for said in (CREATED, PLACED, STARTED)]
+    assert waits_of(make_pod(task=ended())) == (times[1] - times[0], times[2] - times[1])
+    assert waits_of(make_pod(conditions=[])) == (0.0, 0.0)
 
 
 def test_a_new_pod_waits_in_the_queue_until_its_deadline() -> None:

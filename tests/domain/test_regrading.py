@@ -59,3 +59,9 @@ def test_a_log_is_read_by_the_other_parser(kind: OutcomeKind, log: bytes, found:
 def test_a_run_without_tests_keeps_its_end() -> None:
     lost = make_outcome(kind=OutcomeKind.OUT_OF_MEMORY)
     assert read_again(lost, b"--- PASS: TestA (0.00s)\n", "parse_log_gotest") == lost
+
+
+def test_a_test_that_the_log_shows_to_pass_and_to_fail_has_failed() -> None:
+    log = b"--- PASS: TestA (0.00s)\n--- FAIL: TestA (0.00s)\n--- PASS: TestA (0.00s)\n"
+    again = read_again(make_outcome(passed=["TestA"]), log, "parse_log_gotest")
+    assert (dict(again.results), again.contradicted) == ({"TestA": "FAILED"}, ("TestA",))

@@ -40,6 +40,8 @@ def run(name: str, seconds: float, *faults: str) -> dict[str, Any]:
         "outcome": "Finished",
         "durationSeconds": seconds,
         "log": {"bytes": 100},
+        "queueSeconds": seconds / 2,
+        "startSeconds": seconds * 2,
         "faults": [{"reason": fault} for fault in faults],
     }
 
@@ -92,6 +94,12 @@ def test_a_bundled_tasks_labels_tell_its_repository_language_and_family() -> Non
 def test_faults_are_counted_apart_from_verdicts() -> None:
     report = batch()
     assert (report.faults, report.attempts_lost, report.runs) == ((("NodeLost", 1),), 1, 3)
+
+
+def test_waits_are_told_apart_from_the_time_of_the_tests() -> None:
+    waits = batch().waits
+    assert (waits["for a node"].p50, waits["for images and start"].most) == (2.0, 20.0)
+    assert "wait for a node" in html_of(batch(), **MADE)
 
 
 def test_processor_time_is_the_runs_time_by_the_processors_reserved() -> None:

@@ -84,6 +84,10 @@ class RunStatus(Resource):
     )
     exit_code: int | None = Field(default=None, description="Exit code of the first test command that failed, else 0.")
     duration_seconds: Annotated[float, Field(ge=0)] = Field(default=0.0, description="Time of the test commands.")
+    queue_seconds: Annotated[float, Field(ge=0)] = Field(default=0.0, description="Wait of the pod for a node.")
+    start_seconds: Annotated[float, Field(ge=0)] = Field(
+        default=0.0, description="Time from the pod's placement to the start of the task's container: pulls, mostly."
+    )
     log: Artifact | None = Field(default=None, description="Complete log of the run.")
     results: Artifact | None = Field(default=None, description="Outcome of each test, JSON.")
     counts: Counts = Field(default=Counts(), description="Tests by outcome.")

@@ -18,6 +18,7 @@ from assay.domain.decide import Attempt, FaultRecord, digest_of, mismatched, pin
 from assay.domain.documents import outcome_document
 from assay.domain.evidence import fault_of, fault_without_record, outcome_of, platform_of
 from assay.domain.outcomes import Artifact, FaultKind, OutcomeKind, RunOutcome
+from assay.domain.pods import waits_of
 from assay.kube.client import ApiError, Client
 from assay.kube.evidence import read_evidence
 from assay.store.artifacts import Store
@@ -63,7 +64,9 @@ class Attempts:
             self.lose(view, memory, attempt, FaultKind.EVIDENCE_INCOMPLETE, "the stored log has another hash")
             return
         memory.platform = memory.platform or platform_of(record)
-        await self._keep(view, memory, attempt, replace(outcome, log=stored))
+        queued, started = waits_of(pod)
+        outcome = replace(outcome, log=stored, queue_seconds=queued, start_seconds=started)
+        await self._keep(view, memory, attempt, outcome)
         metrics.LOG_BYTES.inc(len(record.merged))
 
     def _digest(self, memory: Memory, attempt: Attempt, record: Record) -> tuple[RunOutcome, Artifact]:

@@ -36,6 +36,8 @@ def outcome_document(outcome: RunOutcome) -> bytes:
         "isolation": asdict(outcome.isolation),
         "inspection": asdict(outcome.inspection) if outcome.inspection else None,
         "imageId": outcome.image_id,
+        "queueSeconds": outcome.queue_seconds,
+        "startSeconds": outcome.start_seconds,
         "log": asdict(outcome.log) if outcome.log else None,
     }
     return json.dumps(said, sort_keys=True).encode()
@@ -59,6 +61,8 @@ def outcome_of_document(content: bytes, artifact: Artifact) -> RunOutcome:
         isolation=Isolation(**said["isolation"]),
         inspection=_inspection(said.get("inspection")),
         image_id=said["imageId"],
+        queue_seconds=float(said.get("queueSeconds") or 0.0),
+        start_seconds=float(said.get("startSeconds") or 0.0),
         log=Artifact(**said["log"]) if said["log"] else None,
         results_artifact=artifact,
     )

@@ -82,6 +82,13 @@ def fault_without_record(pod: PodState, message: str, kind: FaultKind = FaultKin
     return AttemptFault(kind=kind, message=message)
 
 
+def results_of(parser: str, text: bytes) -> tuple[Mapping[str, str], tuple[str, ...]]:
+    """Return the tests of a text, and those that it shows both to pass and to fail: they have failed.  ``ParseFailed``."""
+    results = parse_log(parser, text.decode("utf-8", "surrogateescape"))
+    contradicted = tuple(sorted(contradictions_in(results)))
+    return {**results, **dict.fromkeys(contradicted, FAILED)}, contradicted
+
+
 def outcome_of(  # noqa: PLR0913 - each argument is one source of the outcome
     run: Run, attempt: int, task: Task, record: Record, pod: PodState, *, merged: bool
 ) -> RunOutcome:
@@ -102,9 +109,7 @@ def outcome_of(  # noqa: PLR0913 - each argument is one source of the outcome
         inspection = inspection_of(text.decode("utf-8", "surrogateescape"), distinctive_lines(task.patch))
     elif kind in (OutcomeKind.FINISHED, OutcomeKind.TEST_TIMEOUT, OutcomeKind.OUT_OF_MEMORY):
         try:
-            results = parse_log(task.parser, text.decode("utf-8", "surrogateescape"))
-            contradicted = tuple(sorted(contradictions_in(results)))
-            results = {**results, **dict.fromkeys(contradicted, FAILED)}
+            results, contradicted = results_of(task.parser, text)
         except ParseFailed as failure:
             kind, message = OutcomeKind.PARSE_FAILED, str(failure)
     return RunOutcome(

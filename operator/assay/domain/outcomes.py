@@ -78,7 +78,8 @@ class RunOutcome:
     ``results`` maps a test's name to its status word, as the task's parser reads it; one that the log shows to pass and
     to fail is FAILED, and among ``contradicted``.  ``network_hints`` are excerpts
     of the log that look like a refused connection or a failed look-up.  ``truncated``: the log's middle is missing.
-    ``inspection`` is what an inspection run told, None for any other.
+    ``inspection`` is what an inspection run told, None for any other.  ``queue_seconds``: the wait of the pod for a node,
+    ``start_seconds``: from there to the start of the task's container, with the pulls of both images.
     """
 
     run: Run
@@ -95,6 +96,8 @@ class RunOutcome:
     isolation: Isolation = Isolation()
     inspection: Inspection | None = None
     image_id: str = ""
+    queue_seconds: float = 0.0
+    start_seconds: float = 0.0
     log: Artifact | None = None
     results_artifact: Artifact | None = None
 

@@ -120,6 +120,16 @@ def seconds_since_1970(text: str | None) -> float:
     return datetime.fromisoformat(text).timestamp() if text else 0.0
 
 
+def waits_of(pod: PodView) -> tuple[float, float]:
+    """Return how long a pod waited for a node, and from there for its task's container to start, in whole seconds."""
+    conditions = {said.get("type"): said for said in pod.status.get("conditions") or ()}
+    scheduled = seconds_since_1970((conditions.get("PodScheduled") or {}).get("lastTransitionTime"))
+    state = container_of(pod.status.get("containerStatuses"), "task").get("state") or {}
+    begun = seconds_since_1970((state.get("terminated") or state.get("running") or {}).get("startedAt"))
+    queued = max(0.0, scheduled - pod.created) if scheduled and pod.created else 0.0
+    return queued, max(0.0, begun - scheduled) if scheduled and begun else 0.0
+
+
 def state_of(pod: PodView, limits: Limits, commands: int, now: float) -> PodState:
     """Return what a pod says of its attempt at time ``now`` (epoch seconds)."""
     status = pod.status

@@ -22,12 +22,14 @@ REFUSED = "MalformedTask"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRow:
-    """One finished run: its state, how it ended, and the time of its test commands in seconds."""
+    """One finished run: its state, how it ended, and times in seconds: of its test commands, and of its waits."""
 
     name: str
     outcome: str
     seconds: float
     faults: tuple[str, ...] = ()
+    queue_seconds: float = 0.0
+    start_seconds: float = 0.0
     log_bytes: int = 0
     truncated: bool = False
 
@@ -122,6 +124,7 @@ class QualityReport:
     groups: Mapping[str, tuple[Group, ...]]
     flaky_tasks: tuple[TaskRow, ...]
     run_seconds: Mapping[str, Spread]
+    waits: Mapping[str, Spread]
     verdict_seconds: Spread
     log_bytes: Spread
     faults: tuple[tuple[str, int], ...]
@@ -192,6 +195,10 @@ def quality_of(rows: Iterable[TaskRow], refusals: Sequence[str] = ()) -> Quality
         },
         flaky_tasks=tuple(sorted((row for row in rows if row.flaky), key=lambda row: (-row.flaky, row.name))),
         run_seconds=_run_seconds(runs),
+        waits={
+            "for a node": spread_of([run.queue_seconds for run in runs if run.seconds]),
+            "for images and start": spread_of([run.start_seconds for run in runs if run.seconds]),
+        },
         verdict_seconds=spread_of([row.seconds for row in rows if row.seconds]),
         log_bytes=spread_of([float(run.log_bytes) for run in runs if run.log_bytes]),
         faults=tuple(faults.most_common()),
@@ -220,6 +227,8 @@ def _run_row(run: Mapping[str, Any]) -> RunRow:
         name=run.get("name", ""),
         outcome=run.get("outcome", ""),
         seconds=float(run.get("durationSeconds") or 0.0),
+        queue_seconds=float(run.get("queueSeconds") or 0.0),
+        start_seconds=float(run.get("startSeconds") or 0.0),
         faults=tuple(fault.get("reason", "") for fault in run.get("faults") or ()),
         log_bytes=int((run.get("log") or {}).get("bytes") or 0),
         truncated=bool(run.get("truncated")),

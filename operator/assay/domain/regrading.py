@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from assay.api import v1alpha1 as api
-from assay.domain.logs import ParseFailed, is_dialect, parse_log
+from assay.domain.evidence import results_of
+from assay.domain.logs import ParseFailed, is_dialect
 from assay.domain.outcomes import OutcomeKind, RunOutcome
 from assay.domain.profiles import profile_named
 from assay.domain.screening import SCREENED_OUT
@@ -41,8 +42,8 @@ def read_again(outcome: RunOutcome, log: bytes, parser: str) -> RunOutcome:
     if outcome.kind not in READABLE:
         return outcome
     try:
-        results = parse_log(parser, log.decode("utf-8", "surrogateescape"))
+        results, contradicted = results_of(parser, log)
     except ParseFailed as failed:
-        return replace(outcome, kind=OutcomeKind.PARSE_FAILED, message=str(failed), results={})
+        return replace(outcome, kind=OutcomeKind.PARSE_FAILED, message=str(failed), results={}, contradicted=())
     kind = OutcomeKind.FINISHED if outcome.kind is OutcomeKind.PARSE_FAILED else outcome.kind
-    return replace(outcome, kind=kind, results=results)
+    return replace(outcome, kind=kind, results=results, contradicted=contradicted)

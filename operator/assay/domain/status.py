@@ -264,6 +264,8 @@ def run_status(name: str, outcome: RunOutcome | None, faults: Sequence[FaultReco
         outcome=outcome.kind,
         exit_code=outcome.exit_code,
         duration_seconds=round(sum(command.seconds for command in outcome.commands), 3),
+        queue_seconds=outcome.queue_seconds,
+        start_seconds=outcome.start_seconds,
         log=artifact_status(outcome.log),
         results=artifact_status(outcome.results_artifact),
         counts=counts_of(outcome.results),
