@@ -17,7 +17,7 @@ from assay.store.artifacts import Store
 from conftest import ROOT, TestCluster
 
 if str(ROOT / "benchmarks") not in sys.path:
-    sys.path.append(str(ROOT / "benchmarks"))  # behind the tests, whose packages have the same names
+    sys.path.append(str(ROOT / "benchmarks"))
 
 from stage import NAMESPACE, OperatorProcess, Stage, login_of
 from throughput import validation, witness_log

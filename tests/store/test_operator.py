@@ -18,7 +18,7 @@ from conftest import ROOT, TestCluster
 from store.s3 import Disk, S3Server
 
 if str(ROOT / "benchmarks") not in sys.path:
-    sys.path.append(str(ROOT / "benchmarks"))  # behind the tests, whose packages have the same names
+    sys.path.append(str(ROOT / "benchmarks"))
 
 from stage import NAMESPACE, OperatorProcess, Stage, login_of
 from throughput import validation, witness_log

@@ -1,6 +1,6 @@
 """Figures of the module gateway: requests/s and latency of cached files, decision time, memory of policies.
 
-    python benchmarks/goproxy.py [--requests 4000] [--connections 8]
+    python benchmarks/go_gateway.py [--requests 4000] [--connections 8]
 
 The gateway runs as the command does, in a process of its own, over a directory of module files.  Beside it, in the same
 run and under the same client, a plain Go proxy: the standard library's file server over the same directory, without

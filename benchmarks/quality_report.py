@@ -1,4 +1,4 @@
-"""How long the quality report of many TaskValidations takes, from a real API server: ``python benchmarks/report.py``.
+"""How long the quality report of many TaskValidations takes, from a real API server: ``python benchmarks/quality_report.py``.
 
 The objects have the size of usual ones, with verdicts of every kind, five runs and their evidence in status.
 """
