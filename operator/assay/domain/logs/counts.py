@@ -27,11 +27,22 @@ class CountTable:
                 if "| Pass" in line:
                     columns = line.split("|", 2)[1]
                     only_fail = "Fail" in columns and "Error" not in columns
-            elif collecting and "|" in line and (row := _ROW.match(line)):
-                status = _row_status(row["columns"], only_fail=only_fail)
-                if status:
-                    results[row["title"] or ""] = status
+            elif collecting and "|" in line and (row := _row(line)):
+                title, columns = row
+                status = _row_status(columns, only_fail=only_fail)
+                if status and results.enter(title, status) is not status:
+                    results.again(title, status, overwrites=True)
         return results
+
+
+def _row(line: str) -> tuple[str, str] | None:
+    """Title and columns; mostly the first bar parts them, and only else the shortest title has to be looked for."""
+    head, _, columns = line.partition("|")
+    title = head.strip()
+    if title and columns and head[-1].isspace():
+        return title, columns
+    found = _ROW.match(line)
+    return (found["title"] or "", found["columns"]) if found else None
 
 
 def _row_status(columns: str, *, only_fail: bool) -> str | None:

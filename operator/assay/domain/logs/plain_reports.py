@@ -53,7 +53,7 @@ _MAX_CHILDREN = 200
 
 def _once(name: str, value: str, again: str) -> str:
     """An attribute that is not given again under the name that `again` fits."""
-    return rf'{name}="{value}"(?!(?:{_BLANK}++{_NAME}="[^"]*+")*?{_BLANK}++{again}=)'
+    return rf'{name}="{value}"(?!(?:[^"<>]*+"[^"]*+")*?{_BLANK}++{again}=)'
 
 
 def _attributes(group: str, *wanted: str) -> str:
@@ -137,4 +137,8 @@ def _is_end(text: str, start: int, end: int) -> bool:
 
 
 def _resolved(value: str | None) -> str | None:
-    return _NAMED.sub(lambda entity: _ENTITIES[entity[0]], value) if value else value
+    return _NAMED.sub(_character, value) if value and "&" in value else value
+
+
+def _character(entity: re.Match[str]) -> str:
+    return _ENTITIES[entity[0]]

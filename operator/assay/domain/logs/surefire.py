@@ -57,7 +57,7 @@ class Surefire:
 def _builds(text: str) -> dict[str, str]:
     results = Observed()
     name = _NO_NAME
-    for line in _lines_with(text, Split.LF, "BUILD ", _OPTION):
+    for line in _lines_of_builds(text):
         if _OPTION in line:
             name = _selected(line) or name
         if line.endswith("BUILD SUCCESS"):
@@ -67,11 +67,9 @@ def _builds(text: str) -> dict[str, str]:
     return results
 
 
-def _lines_with(text: str, split: Split, *clues: str) -> Iterator[str]:
-    """The trimmed lines that contain one of the texts, of which there are two or three."""
-    first, second, third = clues[0], clues[1], clues[-1]
-    for lines in lists_of_lines(text, split):
-        yield from [line.strip() for line in lines if first in line or second in line or third in line]
+def _lines_of_builds(text: str) -> Iterator[str]:
+    for lines in lists_of_lines(text, Split.LF):
+        yield from [line.strip() for line in lines if "BUILD " in line or _OPTION in line]
 
 
 def _selected(line: str) -> str | None:
@@ -107,7 +105,8 @@ def _class_status(found: re.Match[str]) -> str:
 
 def _everything(text: str) -> dict[str, str]:
     results, announced = _classes_and_methods(text)
-    _fill(results, TagScan().results_of(text))
+    if "<testcase" in text:
+        _fill(results, TagScan().results_of(text))
     _fill(results, _builds(text))
     return results or dict.fromkeys(announced, PASSED)
 
@@ -117,11 +116,16 @@ def _fill(results: dict[str, str], others: Results) -> None:
         results.setdefault(name, status)
 
 
+def _lines_of_classes(text: str) -> Iterator[str]:
+    for lines in lists_of_lines(text, Split.UNIVERSAL):
+        yield from [line.strip() for line in lines if "[ERROR]" in line or "Running" in line or "Tests run:" in line]
+
+
 def _classes_and_methods(text: str) -> tuple[dict[str, str], dict[str, None]]:
     results = Observed()
     announced: dict[str, None] = {}
     current: str | None = None
-    for line in _lines_with(text, Split.UNIVERSAL, "Running", "[ERROR]", "Tests run:"):
+    for line in _lines_of_classes(text):
         if "Running" in line and (found := _RUNNING.match(line)):
             current = found[1]
             announced[current] = None
