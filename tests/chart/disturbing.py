@@ -97,5 +97,7 @@ def verify(status: dict[str, Any], reward: float, reason: str, calls: int) -> st
         return f"{said} where ('Finished', {reward}, {reason!r}) is deserved: {json.dumps(status)}"
     if len(status.get("submissions", ())) > 1:
         return f"{len(status['submissions'])} submissions"
+    if not status.get("submissions") and status["agent"].get("exitCode") != 0:
+        return f"the agent ended with {status['agent']}"
     made = status["toolCalls"]["count"]
     return "" if made == calls else f"{made} calls ran where {calls} were made"

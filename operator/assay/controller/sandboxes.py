@@ -169,6 +169,8 @@ class SandboxDriver:
     async def _act(self, episode: Episode, seen: Seen, decision: SandboxDecision, now: float) -> ToGrade | Idle:
         status = episode.status
         if decision.ending:
+            if seen.state and seen.state.stage is SandboxStage.READY:  # the calls since the last look count, too
+                seen = replace(seen, use=await self._look(episode, seen) or seen.use)
             seen = replace(seen, egress=await self._egress(episode))
             ended = sandbox_status(
                 status,
