@@ -12,7 +12,7 @@ STAGES = {
     "unit": ("not api and not cluster and not runners", ("-n", "2", "--dist", "loadfile")),
     "runners": ("runners", ()),
     "api": ("api", ("-n", "2", "--dist", "loadfile")),
-    "cluster": ("cluster", ()),
+    "cluster": ("cluster", ("-n", "2", "--dist", "loadfile")),
 }
 
 
