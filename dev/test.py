@@ -9,9 +9,10 @@ import sys
 import time
 
 STAGES = {
-    "unit": ("not api and not cluster and not runners", ("-n", "2", "--dist", "loadfile")),
+    "unit": ("not api and not cluster and not machine and not runners", ("-n", "2", "--dist", "loadfile")),
     "runners": ("runners", ()),
     "api": ("api", ("-n", "2", "--dist", "loadfile")),
+    "machine": ("machine", ()),
     "cluster": ("cluster", ("-n", "2", "--dist", "loadfile")),
 }
 

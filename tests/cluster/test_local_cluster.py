@@ -16,7 +16,7 @@ CLUSTER = Path(__file__).resolve().parents[2] / "dev" / "cluster" / "cluster.py"
 PATIENCE = 180
 
 pytestmark = [
-    pytest.mark.cluster,
+    pytest.mark.machine,
     pytest.mark.timeout(600),
     pytest.mark.skipif(os.geteuid() != 0, reason="namespaces and mounts need root"),
 ]

@@ -96,11 +96,11 @@ def section(path: str, *lines: str) -> str:
 
 BENT = "".join(
     (
-        section("go.mod", "module github.com/dustin/go-humanize", "replace testing => ./testing", "toolchain go9.99"),
+        section("go.mod", "module github.com/gorilla/mux", "replace testing => ./testing", "toolchain go9.99"),
         section("go.work", "go 1.16", "use ./testing"),
         section("go.sum", "nothing"),
         section("vendor/modules.txt", "# nothing"),
-        section("main_test.go", "package humanize", "func TestMain(m *testing.M) { os.Exit(0) }"),
+        section("main_test.go", "package mux", "func TestMain(m *testing.M) { os.Exit(0) }"),
     )
 )
 
@@ -108,11 +108,11 @@ BENT = "".join(
 def test_go_modules_that_are_bent_earn_nothing_and_cost_an_honest_one_nothing(
     stage: Stage, examples: dict[str, Manifest]
 ) -> None:
-    example = examples["go-humanize-1-0-1"]
+    example = examples["mux-1-8-0"]
     name, gold = example["metadata"]["name"], example["spec"]["task"]["patch"]
     stage.apply(example)
     assert stage.finished(name)["verdict"] == "Valid"
-    predict(stage, "bent", (BENT + section("nothing.go", "package humanize")).encode(), validation=name)
+    predict(stage, "bent", (BENT + section("nothing.go", "package mux")).encode(), validation=name)
     predict(stage, "bent-and-right", (BENT + gold).encode(), validation=name)
     stage.until(lambda: ended(stage, ["bent", "bent-and-right"]))
     said = {one: found(stage, one) for one in ("bent", "bent-and-right")}
