@@ -84,4 +84,5 @@ def test_a_child_that_memory_killed_shows_although_the_command_exits_with_0(stag
     status = stage.finished("child-out-of-memory")
     assert (status["verdict"], status["reason"]) == ("Invalid", "OutOfMemory"), status["message"]
     assert [(run["exitCode"], run["attempt"]) for run in status["runs"]] == [(0, 1), (0, 1)]
-    assert b"the command goes on\nPASSED t::transfer\n" in stage.log("child-out-of-memory", "patched-1")
+    said = stage.log("child-out-of-memory", "patched-1").splitlines()  # the shell's own "Killed" comes in somewhere
+    assert said.index(b"the command goes on") < said.index(b"PASSED t::transfer")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from cluster.predicted import BASE, CASES, RIGHT, TARGETS, dialling, honest
-from cluster.stage import NAMESPACE, Manifest, Outside, Stage, listening, load_examples, program
+from cluster.stage import NAMESPACE, Outside, Stage, listening, load_examples, program
 from job_templates.repositories import patch_between
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(1500)]
@@ -105,10 +105,8 @@ BENT = "".join(
 )
 
 
-def test_go_modules_that_are_bent_earn_nothing_and_cost_an_honest_one_nothing(
-    stage: Stage, examples: dict[str, Manifest]
-) -> None:
-    example = examples["mux-1-8-0"]
+def test_go_modules_that_are_bent_earn_nothing_and_cost_an_honest_one_nothing(stage: Stage, tmp_path: Path) -> None:
+    example = load_examples(stage.cluster, tmp_path, ("mux-1-8-0",))["mux-1-8-0"]
     name, gold = example["metadata"]["name"], example["spec"]["task"]["patch"]
     stage.apply(example)
     assert stage.finished(name)["verdict"] == "Valid"
