@@ -26,7 +26,7 @@ from conftest import ROOT, TestCluster
 from datasets_made import MADE
 
 if str(ROOT / "benchmarks") not in sys.path:
-    sys.path.append(str(ROOT / "benchmarks"))  # behind the tests, whose packages have the same names
+    sys.path.append(str(ROOT / "benchmarks"))
 
 from stage import NAMESPACE, OperatorProcess, Stage, login_of
 from throughput import validation, witness_log
@@ -50,13 +50,19 @@ class Site:
         (directory / "simlogs" / "witness.log").write_text(witness_log())
         login = login_of(str(cluster.kubeconfig))
         stage = Stage(name=cluster.name, environment=cluster.environment, directory=directory, login=login)
-        for namespace in (NAMESPACE, SYSTEM):
-            cluster.kubectl("create", "namespace", namespace)
+        for name in (NAMESPACE, SYSTEM):
+            namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+            cluster.kubectl("apply", "--server-side", "-f", "-", stdin=json.dumps(namespace))
+        self.empty()
         self.store = f"file://{folder}/store"
         self.operator = OperatorProcess(stage, folder, httpAddress="0.0.0.0")
         self.operator.start()
         port = yaml.safe_load((folder / "operator.yaml").read_text())["httpPort"]
         self._serve(cluster.host, int(port))
+
+    def empty(self) -> None:
+        """Delete all tasks: the cluster, and with it the namespace, is shared with other tests."""
+        self.cluster.kubectl("delete", "tv,ae", "--all", "-n", NAMESPACE)
 
     def _serve(self, address: str, port: int) -> None:
         """The operator's Service; the API server's proxy goes to addresses of pods alone, so to one by name."""
@@ -120,7 +126,7 @@ def users_files(folder: Path) -> None:
 
 @pytest.fixture(scope="module")
 def site(api_cluster: TestCluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """The site; namespaces and the logs of simulated pods are as they were afterwards."""
+    """The site; afterwards there are no tasks, and the logs of simulated pods are as they were."""
     logs = api_cluster.kubeconfig.parent / "simlogs" / "witness.log"
     before = logs.read_bytes() if logs.exists() else None
     folder = tmp_path_factory.mktemp("examples")
@@ -131,7 +137,8 @@ def site(api_cluster: TestCluster, tmp_path_factory: pytest.TempPathFactory) -> 
         yield made
     finally:
         made.operator.stop()
-        api_cluster.kubectl("delete", "namespace", NAMESPACE, SYSTEM)
+        made.empty()
+        api_cluster.kubectl("delete", "namespace", SYSTEM)
         if before is not None:
             logs.write_bytes(before)
 
