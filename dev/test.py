@@ -10,7 +10,7 @@ import time
 
 STAGES = {
     "unit": ("not api and not cluster and not machine and not runners", ("-n", "2", "--dist", "loadfile")),
-    "runners": ("runners", ()),
+    "runners": ("runners", ("-n", "2", "--dist", "loadfile")),
     "api": ("api", ("-n", "2", "--dist", "loadfile")),
     "machine": ("machine", ()),
     "cluster": ("cluster", ("-n", "2", "--dist", "loadfile")),
