@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import typer
 
@@ -23,6 +23,7 @@ from assay.domain.task import Refusal
 
 AT_ONCE = 16
 Made = dict[str, Any] | Refusal
+Thing = TypeVar("Thing")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,14 +99,11 @@ async def _exported(out: Path, wanted: Wanted, namespace: str, service: str) -> 
 
 async def _own(source: Reader, wanted: Wanted) -> AsyncIterator[Made]:
     """Yield the rows of the form."""
-    batch: list[api.TaskValidation] = []
-    async for raw in _judged(source, wanted):
-        batch.append(api.TaskValidation.model_validate(raw))
-        if len(batch) >= AT_ONCE:
-            for row in await asyncio.gather(*(_row(source, found, wanted.form) for found in batch)):
-                yield row
-            batch = []
-    for row in await asyncio.gather(*(_row(source, found, wanted.form) for found in batch)):
+
+    def made(raw: Mapping[str, Any]) -> Awaitable[Made]:
+        return _row(source, api.TaskValidation.model_validate(raw), wanted.form)
+
+    async for row in _in_order(_judged(source, wanted), made):
         yield row
 
 
@@ -120,17 +118,29 @@ async def _originals(source: Reader, wanted: Wanted) -> AsyncIterator[Made]:
             continue
         named.setdefault(came["rowDigest"], []).append(raw["metadata"]["name"])
         families.add(came.get("family") or "")
-    batch: list[tuple[str, Mapping[str, Any]]] = []
-    for digests, values in original_rows(wanted.files, families):
-        batch += [(name, values) for digest in digests for name in named.pop(digest, ())]
-        if len(batch) >= AT_ONCE:
-            for row in await asyncio.gather(*(_original(source, *found) for found in batch)):
-                yield row
-            batch = []
-    for row in await asyncio.gather(*(_original(source, *found) for found in batch)):
+
+    async def found() -> AsyncIterator[tuple[str, Mapping[str, Any]]]:
+        for digests, values in original_rows(wanted.files, families):
+            for name in (name for digest in digests for name in named.pop(digest, ())):
+                yield name, values
+
+    async for row in _in_order(found(), lambda one: _original(source, *one)):
         yield row
     for name in (name for names in named.values() for name in names):
         yield Refusal(field=name, why="none of the files has its row")
+
+
+async def _in_order(things: AsyncIterator[Thing], make: Callable[[Thing], Awaitable[Made]]) -> AsyncIterator[Made]:
+    """Yield what is made of each thing, in their order, ``AT_ONCE`` made at a time."""
+    batch: list[Thing] = []
+    async for thing in things:
+        batch.append(thing)
+        if len(batch) >= AT_ONCE:
+            for made in await asyncio.gather(*map(make, batch)):
+                yield made
+            batch = []
+    for made in await asyncio.gather(*map(make, batch)):
+        yield made
 
 
 async def _judged(source: Reader, wanted: Wanted) -> AsyncIterator[dict[str, Any]]:
