@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from assay.api import v1alpha1 as api
+from assay.controller.cache import object_view_of
 from assay.controller.episodes import EpisodeLine
 from assay.controller.lines import Idle
 from assay.controller.memory import Memory
@@ -118,8 +120,8 @@ async def test_an_episode_that_is_cancelled_while_it_is_graded_ends_without_a_re
     assert isinstance(memory, Memory)
     known = Knowledge(task=memory.task, plan=memory.plan, profile=memory.profile, attempts=())
     assert line.conclude(memory, known, 2) is None
-    line.see(episode(task=inline(("f",)), cancel=True))
-    grade = line.conclude(memory, known, 2)
+    view = object_view_of(episode(task=inline(("f",)), cancel=True))
+    grade = line.conclude(memory, replace(known, cancelled=view.cancelled), 2)
     assert grade
     assert (grade.reason, grade.reward) == ("Cancelled", None)
 

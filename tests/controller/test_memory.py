@@ -78,15 +78,16 @@ def test_a_status_that_does_not_parse_is_as_none() -> None:
     assert status_from({}) == api.TaskValidationStatus()
 
 
+def known_of(memory: Memory, **fields: Any) -> Knowledge:
+    return Knowledge(task=memory.task, plan=memory.plan, profile=memory.profile, attempts=(), **fields)
+
+
 def written(memory: Memory, store: Store) -> dict[str, Any]:
     """The object after a pass: one run finished and stored, another lost twice."""
     outcome = make_outcome("unpatched-1", failed=["t"], image_id=IMAGE)
     outcome = replace(outcome, results_artifact=store.put(outcome_document(outcome)), log=store.put(b"the log"))
-    known = Knowledge(
-        task=memory.task,
-        plan=memory.plan,
-        profile=memory.profile,
-        attempts=(),
+    known = known_of(
+        memory,
         outcomes={"unpatched-1": outcome},
         faults={
             "patched-1": tuple(
@@ -138,14 +139,7 @@ async def test_a_regrade_by_another_parser_reads_the_stored_logs_again_and_store
     outcome = replace(outcome, log=store.put(b"--- PASS: TestA (0.00s)\n--- FAIL: TestB (0.00s)\n"))
     outcome = replace(outcome, results_artifact=store.put(outcome_document(outcome)))
     memory = remembered(raw_object())
-    known = Knowledge(
-        task=memory.task,
-        plan=memory.plan,
-        profile=memory.profile,
-        attempts=(),
-        outcomes={"unpatched-1": outcome},
-        faults={},
-    )
+    known = known_of(memory, outcomes={"unpatched-1": outcome})
     status = status_of(
         known, generation=1, previous=memory.status, verdict=None, report=None, platform="linux/amd64", now=9.0
     )

@@ -97,7 +97,7 @@ def test_lost_attempts_are_retried_and_end_without_a_reward() -> None:
 
 def test_a_cancelled_prediction_ends_at_once_without_a_reward_and_its_pod_goes() -> None:
     decision = decide_until(
-        knowledge(), now=0.0, conclude=lambda known: grade_in(known, grading(), RETRIES, cancelled=True)
+        knowledge(cancelled=True), now=0.0, conclude=lambda known: grade_in(known, grading(), RETRIES)
     )
     assert decision.create == ()
     assert decision.verdict
@@ -107,9 +107,9 @@ def test_a_cancelled_prediction_ends_at_once_without_a_reward_and_its_pod_goes()
 
 
 def test_cancelling_takes_no_grade_away() -> None:
-    known = knowledge(make_outcome("graded-1", passed=["hidden::f", "hidden::p"]))
+    known = knowledge(make_outcome("graded-1", passed=["hidden::f", "hidden::p"]), cancelled=True)
     for text, reward in ((PATCH, 1.0), ("", 0.0)):
-        grade = grade_in(known, grading(text), RETRIES, cancelled=True)
+        grade = grade_in(known, grading(text), RETRIES)
         assert grade
         assert grade.reward == reward
 

@@ -81,21 +81,22 @@ class Attempts:
         outcome = RunOutcome(
             run=attempt.run, attempt=attempt.pod.attempt, kind=attempt.state.kind, message=attempt.state.message[:1000]
         )
-        document = await asyncio.to_thread(self._store.put, outcome_document(outcome))
-        memory.outcomes[attempt.run.name] = replace(outcome, results_artifact=document)
-        metrics.RUNS.labels(outcome.kind).inc()
+        await self._store_outcome(memory, outcome)
 
     async def _keep(self, view: ObjectView, memory: Memory, attempt: Attempt, outcome: RunOutcome) -> None:
         if mismatched(memory.outcomes.get(memory.plan.first.name), outcome):
             message = f"the run used {digest_of(outcome.image_id)}, not the object's image"
             self.lose(view, memory, attempt, FaultKind.IMAGE_MISMATCH, message)
             return
-        document = await asyncio.to_thread(self._store.put, outcome_document(outcome))
-        memory.outcomes[attempt.run.name] = replace(outcome, results_artifact=document)
+        await self._store_outcome(memory, outcome)
         if attempt.run == memory.plan.first:
             memory.pinned = pinned_image(memory.task.image, outcome.image_id)
-        metrics.RUNS.labels(outcome.kind).inc()
         log.info("%s: %s is %s, exit code %s", view.name, attempt.run.name, outcome.kind, outcome.exit_code)
+
+    async def _store_outcome(self, memory: Memory, outcome: RunOutcome) -> None:
+        document = await asyncio.to_thread(self._store.put, outcome_document(outcome))
+        memory.outcomes[outcome.run.name] = replace(outcome, results_artifact=document)
+        metrics.RUNS.labels(outcome.kind).inc()
 
     def lose(self, view: ObjectView, memory: Memory, attempt: Attempt, kind: FaultKind, message: str) -> None:
         """Note that an attempt says nothing of the task, and why."""

@@ -45,6 +45,7 @@ class ObjectView:
     repo: str = ""
     dropped: bool = False
     uncounted: bool = False
+    cancelled: bool = False
     decision: str = ""
 
 
@@ -70,6 +71,7 @@ def object_view_of(raw: Mapping[str, Any]) -> ObjectView:
         repo=((spec.get("task") or {}).get("repo") or status.get("source") or "") if spec.get("split") else "",
         dropped=status.get("verdict") == "Invalid",
         uncounted=complete and raw["kind"] == "AgentEpisode" and is_uncounted(spec, status),
+        cancelled=bool(spec.get("cancel")),
         decision=decision_in(spec),
     )
 

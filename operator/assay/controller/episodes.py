@@ -59,12 +59,6 @@ class EpisodeLine:
         self._store = store
         self._sandboxes = sandboxes
         self._tasks: dict[str, tuple[Task, Expectation, str]] = {}
-        self._cancelled: set[str] = set()
-
-    def see(self, raw: Mapping[str, Any]) -> None:
-        """Note what an event says of an object: an episode that was cancelled ends also while it is being graded."""
-        if raw["kind"] == "AgentEpisode" and (raw.get("spec") or {}).get("cancel"):
-            self._cancelled.add(raw["metadata"]["uid"])
 
     async def memory_of(self, raw: Mapping[str, Any]) -> Memory | Idle | Refusal:
         """Return a fresh memory of a prediction, what it waits for, or the field that keeps it from being graded."""
@@ -72,7 +66,6 @@ class EpisodeLine:
             spec = api.AgentEpisodeSpec.model_validate(raw.get("spec") or {})
         except ValidationError as error:
             return refusal_of(error)
-        self.see(raw)
         if spec.submission is None:
             return await self._sandbox(raw, spec)
         content = await self._prediction(spec.submission)
@@ -234,7 +227,7 @@ class EpisodeLine:
     def conclude(self, memory: Memory, known: Knowledge, infra_retries: int) -> Grade | None:
         """Return the grade."""
         assert memory.grading
-        return grade_in(known, memory.grading, infra_retries, cancelled=memory.owner.uid in self._cancelled)
+        return grade_in(known, memory.grading, infra_retries)
 
     def document(self, memory: Memory, conclusion: Grade) -> bytes:
         """Return the grade's report."""
@@ -280,7 +273,6 @@ class EpisodeLine:
     def forget(self, uid: str) -> None:
         """Drop an episode's task, and what is known of its sandbox."""
         self._tasks.pop(uid, None)
-        self._cancelled.discard(uid)
         if self._sandboxes:
             self._sandboxes.forget(uid)
 

@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypeVar
 from assay.api import v1alpha1 as api
 from assay.controller.memory import Memory
 from assay.domain.decide import Knowledge
+from assay.domain.manifests import RunSettings
 from assay.domain.outcomes import Artifact
 from assay.domain.task import Refusal
 from assay.kube.client import Kind
@@ -22,6 +23,13 @@ Status = api.TaskValidationStatus | api.AgentEpisodeStatus
 
 class NotReadyError(Exception):
     """The operator cannot make a pod yet; it is tried again."""
+
+
+def ready(settings: RunSettings | None) -> RunSettings:
+    """Return what pods are made with.  ``NotReadyError`` while there is no control of isolation, and so no settings."""
+    if settings is None:
+        raise NotReadyError("no address that the operator reaches can serve as the control of isolation")
+    return settings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -65,7 +65,6 @@ class Operator:
         identity = settings.identity or f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(3)}"
         self._lease = Lease(client, namespace=settings.lease_namespace, name=LEASE_NAME, identity=identity)
         self._sandboxes = self._sandbox_driver()
-        self._episodes = EpisodeLine(client, store, self._sandboxes)
         self._reconciler = Reconciler(
             client=client,
             cache=self._cache,
@@ -75,7 +74,7 @@ class Operator:
             recorder=self._recorder,
             lines={
                 "TaskValidation": ValidationLine(store, self._cache, review_required=settings.review_required),
-                "AgentEpisode": self._episodes,
+                "AgentEpisode": EpisodeLine(client, store, self._sandboxes),
             },
             template=yaml.safe_load(read_template(settings.templates, "run.yaml")),
             script=read_template(settings.templates, "run.sh"),
@@ -164,7 +163,6 @@ class Operator:
             self._cache.drop_object(uid)
         else:
             self._cache.see_object(raw)
-            self._episodes.see(raw)
         self._queue.add(uid)
 
     def _pod_seen(self, kind: str | None, raw: Mapping[str, Any]) -> None:

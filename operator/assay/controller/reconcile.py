@@ -19,7 +19,7 @@ from assay.controller import metrics
 from assay.controller.attempts import Attempts
 from assay.controller.cache import Cache, ObjectView
 from assay.controller.events import Recorder
-from assay.controller.lines import Ending, Idle, Line, NotReadyError, Status
+from assay.controller.lines import Ending, Idle, Line, Status, ready
 from assay.controller.memory import Memory, restore, runs_in
 from assay.controller.queue import WorkQueue
 from assay.controller.slots import Slots
@@ -214,6 +214,7 @@ class Reconciler:
             judged=memory.judged,
             pinned=memory.pinned,
             suspended=view.suspended,
+            cancelled=view.cancelled,
         )
 
     @staticmethod
@@ -279,8 +280,7 @@ class Reconciler:
             await self._create(view, memory, run, attempt)
 
     async def _create(self, view: ObjectView, memory: Memory, run: Run, attempt: int) -> None:
-        if self.run_settings is None:
-            raise NotReadyError("no address that the operator reaches can serve as the control of isolation")
+        settings = ready(self.run_settings)
         name = pod_name(uid=view.uid, epoch=memory.owner.epoch, run=run.name, attempt=attempt)
         if not self._slots.take(view.uid, name, priority=view.priority, since=view.created):
             return
@@ -298,7 +298,7 @@ class Reconciler:
                 files=memory.files,
                 image=memory.pinned or memory.task.image,
                 template=self._template,
-                settings=self.run_settings,
+                settings=settings,
             )
             self._cache.see_pod(await ensure_pod(self._client, pod))
         except BaseException:

@@ -11,12 +11,13 @@ from typing import Any
 from assay.api import v1alpha1 as api
 from assay.controller import metrics
 from assay.controller.cache import Cache
-from assay.controller.lines import NotReadyError
+from assay.controller.lines import ready
 from assay.domain.agents import AgentPlace, agent_of, agent_secret_of
 from assay.domain.goproxy.environment import go_environment
 from assay.domain.keys import agent_key, go_token, sandbox_key
 from assay.domain.manifests import Owner, RunSettings, sandbox_of, sandbox_secret_of
 from assay.domain.ors.tasks import environment_of, split_of
+from assay.domain.pods import PodView
 from assay.domain.sandboxes import SANDBOX_RUN, in_the_way
 from assay.domain.task import Limits, Task, seconds_of
 from assay.kube.client import PODS, TASK_VALIDATIONS, Client
@@ -88,9 +89,7 @@ class SandboxPods:
 
     async def create_sandbox(self, episode: Episode, number: int) -> bool:
         """Make a sandbox; False when there are as many as may be.  ``NotReadyError``: isolation cannot be proven yet."""
-        settings = self._run_settings()
-        if settings is None:
-            raise NotReadyError("no address that the operator reaches can serve as the control of isolation")
+        settings = ready(self._run_settings())
         uid = episode.owner.uid
         held = {pod.owner for pod in self._cache.pods() if pod.run.startswith(SANDBOX_RUN) and pod.active}
         if len(held | self._making - {uid}) >= self._settings.most:
@@ -134,8 +133,12 @@ class SandboxPods:
         """Delete the sandboxes whose own submission finds no node to be graded on."""
         for pod in in_the_way(tuple(self._cache.pods()), time.time()):
             log.warning("%s is deleted: the grading of its submission found no node", pod.name)
-            await self._client.delete(PODS, pod.namespace, pod.name, uid=pod.uid, grace=1)
-            self._cache.drop_pod(pod.uid)
+            await self.delete(pod)
+
+    async def delete(self, pod: PodView) -> None:
+        """Delete a pod if it is still the one that was seen."""
+        await self._client.delete(PODS, pod.namespace, pod.name, uid=pod.uid, grace=1)
+        self._cache.drop_pod(pod.uid)
 
     async def create_agent(self, episode: Episode) -> None:
         """Make the agent's pod, which knows the gateway by its address: it has no name service."""

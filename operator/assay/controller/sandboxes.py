@@ -224,8 +224,7 @@ class SandboxDriver:
         for sandbox in decision.lost:
             log.warning("%s: a sandbox is lost: %s", episode.owner.name, sandbox.state.message)
             metrics.ATTEMPTS_LOST.labels(sandbox.state.reason).inc()
-            await self._client.delete(PODS, sandbox.pod.namespace, sandbox.pod.name, uid=sandbox.pod.uid, grace=1)
-            self._cache.drop_pod(sandbox.pod.uid)
+            await self._pods.delete(sandbox.pod)
         self._lost_at[episode.owner.uid] = time.time()
         self._uses.pop(episode.owner.uid, None)
         unseen = replace(seen, pod=None, use=None, endpoint="")

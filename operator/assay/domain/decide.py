@@ -51,7 +51,7 @@ class Knowledge:
 
     ``committed`` are the names of runs whose outcome is in the object's status already; ``judged`` those of the runs
     that were looked at together before and gave no early verdict; ``pinned`` is the image by digest, empty until the
-    first run told it.
+    first run told it.  ``cancelled``: an episode that is to end, also while it is being graded.
     """
 
     task: Task
@@ -64,6 +64,7 @@ class Knowledge:
     judged: frozenset[str] = frozenset()
     pinned: str = ""
     suspended: bool = False
+    cancelled: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

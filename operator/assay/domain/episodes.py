@@ -126,10 +126,10 @@ def early_grade(grading: Grading) -> Grade | None:
     return failed_grade(GradeReason.NOTHING_SUBMITTED, message)
 
 
-def grade_in(known: Knowledge, grading: Grading, infra_retries: int, *, cancelled: bool = False) -> Grade | None:
+def grade_in(known: Knowledge, grading: Grading, infra_retries: int) -> Grade | None:
     """Return the grade that what is known decides; None while the run has to go on.
 
-    ``cancelled`` ends what is still under way, and takes no grade away.
+    Cancelling ends what is still under way, and takes no grade away.
     """
     early = early_grade(grading)
     if early:
@@ -137,7 +137,7 @@ def grade_in(known: Knowledge, grading: Grading, infra_retries: int, *, cancelle
     outcome = known.outcomes.get(known.plan.first.name)
     if outcome:
         return grade_of(grading.expected, outcome, known.profile, grading.mode)
-    if cancelled:
+    if known.cancelled:
         return not_graded(GradeReason.CANCELLED, CANCELLED)
     lost = spent_in(known, infra_retries)
     return not_graded(GradeReason.INFRASTRUCTURE, lost) if lost else None

@@ -80,10 +80,8 @@ class Client:
         connector = aiohttp.TCPConnector(
             limit=configuration.connection_pool_maxsize, ssl=self._api.rest_client.ssl_context
         )
-        proxied = bool(
-            getproxies()
-        )  # aiohttp's trust reads proxies and .netrc for each request: 8 % of the operator's time
-        self._session = aiohttp.ClientSession(connector=connector, trust_env=proxied)
+        # aiohttp's trust reads proxies and .netrc for each request: 8 % of the operator's time
+        self._session = aiohttp.ClientSession(connector=connector, trust_env=bool(getproxies()))
 
     @classmethod
     async def connect(cls, *, connections: int = 64) -> Client:
