@@ -9,7 +9,7 @@ CLUSTER := python3 dev/cluster/cluster.py
 export PYTHONPATH := operator
 export PYTHONUNBUFFERED := 1
 
-.PHONY: help setup venv demo test lint chaos generate cluster-up cluster-down cluster-env images clean
+.PHONY: help setup venv demo test explore lint chaos generate cluster-up cluster-down cluster-env images clean
 
 help: ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -36,6 +36,9 @@ test: setup ## All checks and tests, on clusters of their own
 	@$(MAKE) --no-print-directory lint
 	@$(PYTHON) dev/test.py $(TESTS)
 
+explore: setup ## Unit tests with property examples that no run has seen
+	@HYPOTHESIS_PROFILE=default $(PYTHON) dev/test.py unit
+
 lint: venv ## Format, lint, types, import contracts, generated files
 	@$(VENV)/bin/ruff format --check --quiet .
 	@$(VENV)/bin/ruff check --quiet .
@@ -49,7 +52,6 @@ chaos: setup ## Play episodes while everything around them is killed or cut off
 generate: venv ## Write the generated files
 	@$(PYTHON) -m assay.api.generate
 	@$(PYTHON) dev/generate_docs.py
-
 
 cluster-up: setup ## Start the local cluster
 	@$(CLUSTER) up

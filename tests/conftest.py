@@ -10,9 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 ROOT = Path(__file__).parents[1]
 CLUSTER = ROOT / "dev" / "cluster" / "cluster.py"
+
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+"""The same examples in every run, so that a change alone can break a check; ``make explore`` looks for new ones."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from assay.api import v1alpha1 as api
@@ -196,6 +196,7 @@ def test_what_is_shown_is_printable_and_can_be_sent(text: str) -> None:
 
 LOSSES = st.tuples(st.integers(0, 9), st.booleans())
 LETTERS = st.sampled_from(["a", "<", "&", "\x00", "\n", "é", "\N{PARTY POPPER}", "\ud800", '"', "\\"])
+MOST_RUNS = api.Runs(pristine=10, unpatched=20, patched=20)
 WORDS = st.builds(lambda letter, count: letter * count, LETTERS, st.integers(0, 4000))
 
 
@@ -207,6 +208,8 @@ WORDS = st.builds(lambda letter, count: letter * count, LETTERS, st.integers(0, 
     uri=st.integers(1, 500),
     loss=LOSSES,
 )
+@example(runs=MOST_RUNS, names=["<" * 4000] * 12, message="<" * 4000, uri=500, loss=(9, True))
+@example(runs=MOST_RUNS, names=["<" * 4000] * 12, message="<" * 4000, uri=500, loss=(9, False))
 def test_a_status_is_smaller_than_32_kib_whatever_the_task(  # type: ignore[no-untyped-def]
     runs, names, message, uri, loss
 ) -> None:
@@ -241,7 +244,8 @@ def test_a_status_is_smaller_than_32_kib_whatever_the_task(  # type: ignore[no-u
         fail_to_pass=tuple(names), pass_to_pass=tuple(names), flaky=pairs, excluded=pairs, unstable=tuple(names)
     )
     verdict = Verdict(kind=api.Verdict.INVALID, reason=Reason.PASS_TO_PASS_REGRESSION, message=message, tests=tests)
-    found = status(known, verdict=verdict, report=artifact)
+    origin = api.Provenance(dataset="<" * 300, revision="<" * 200, family="f" * 60, row=10**9, row_digest="f" * 64)
+    found = status(known, verdict=verdict, report=artifact, provenance=origin)
     assert bytes_of(found) <= MAX_BYTES
     api.TaskValidationStatus.model_validate(api.to_wire(found))
     assert found.tests.fail_to_pass.count == len(names)

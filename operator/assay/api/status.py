@@ -91,7 +91,9 @@ class RunStatus(Resource):
     log: Artifact | None = Field(default=None, description="Complete log of the run.")
     results: Artifact | None = Field(default=None, description="Outcome of each test, JSON.")
     counts: Counts = Field(default=Counts(), description="Tests by outcome.")
-    isolation: Isolation = Field(default=Isolation(), description="What the witness saw of the network.")
+    isolation: Isolation | None = Field(
+        default=None, description="What the witness saw of the network; absent where a status had to be shortened."
+    )
     truncated: bool = Field(
         default=False, description="True when the log was larger than the limit and its middle was dropped."
     )

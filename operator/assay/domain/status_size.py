@@ -17,7 +17,11 @@ MAX_BYTES = 32 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Detail:
-    """How much of each excerpt stays; ``uris``: whether runs tell where files lie, which their hashes tell too."""
+    """How much of each excerpt stays.
+
+    ``uris``: whether it tells where files lie, which their hashes tell too; ``proofs``: whether each run tells the
+    figures of its own isolation, which the condition sums up.
+    """
 
     names: int
     name_chars: int
@@ -25,6 +29,7 @@ class Detail:
     fault_chars: int
     message_chars: int
     uris: bool
+    proofs: bool = True
 
 
 DETAILS = (
@@ -32,6 +37,7 @@ DETAILS = (
     Detail(names=5, name_chars=80, faults=2, fault_chars=100, message_chars=1000, uris=True),
     Detail(names=3, name_chars=60, faults=1, fault_chars=60, message_chars=400, uris=False),
     Detail(names=1, name_chars=40, faults=1, fault_chars=0, message_chars=200, uris=False),
+    Detail(names=0, name_chars=0, faults=1, fault_chars=0, message_chars=60, uris=False, proofs=False),
 )
 
 
@@ -66,6 +72,7 @@ def _shortened(status: api.TaskValidationStatus, detail: Detail) -> api.TaskVali
             "tests": status.tests.model_copy(update=groups),
             "runs": tuple(_shortened_run(run, detail) for run in status.runs),
             "conditions": tuple(conditions),
+            "report": status.report if detail.uris else _nowhere(status.report),
         }
     )
 
@@ -75,8 +82,9 @@ def _shortened_run(run: api.RunStatus, detail: Detail) -> api.RunStatus:
         fault.model_copy(update={"message": fault.message[: detail.fault_chars]})
         for fault in run.faults[-detail.faults :]
     ]
+    proof = {} if detail.proofs else {"isolation": None}
     places = {} if detail.uris else {"log": _nowhere(run.log), "results": _nowhere(run.results)}
-    return run.model_copy(update={"faults": tuple(faults), **places})
+    return run.model_copy(update={"faults": tuple(faults), **places, **proof})
 
 
 def _nowhere(artifact: api.Artifact | None) -> api.Artifact | None:
