@@ -83,7 +83,7 @@ class Site:
 
     def push(self, bundle: Path) -> subprocess.CompletedProcess[str]:
         """Push a bundle by the operator's Service."""
-        options = ("push", str(bundle), "--operator-namespace", NAMESPACE)
+        options = ("push", str(bundle), "--service", f"{NAMESPACE}/assay-operator")
         environment = self.cluster.environment | {"PYTHONPATH": str(ROOT / "operator")}
         return subprocess.run(
             (sys.executable, "-m", "assay", *options), env=environment, text=True, capture_output=True, check=False

@@ -14,7 +14,7 @@ from typing import Any
 import typer
 
 from assay.api import v1alpha1 as api
-from assay.cli.progress import progress_of
+from assay.cli.progress import progress_bar
 from assay.cli.stored import DEFAULT_NAMESPACE, DEFAULT_SERVICE, Namespace, Reader, Service, StoredError, told
 from assay.cli.targets import Target, targets_in, valid_targets
 from assay.datasets.bundles import BundleError
@@ -219,7 +219,7 @@ async def _ended(
     typer.echo(f"run {run}: {len(entries)} episodes, {len(entries) - len(missing)} of them there already", err=True)
     await asyncio.gather(*(apply(entry) for entry in missing))
     wanted = {entry.name: entry.prediction.id for entry in entries}
-    with progress_of(f"run {run}", len(entries)) as advance:
+    with progress_bar(f"run {run}", len(entries)) as advance:
         while True:
             for name, status in (await _statuses(client, namespace, selector)).items():
                 if name in wanted.keys() - ended.keys() and status.phase in FINAL:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import typer
 
 from assay.api import v1alpha1 as api
-from assay.cli.progress import progress_of
+from assay.cli.progress import progress_bar
 from assay.cli.stored import DEFAULT_NAMESPACE, DEFAULT_SERVICE, Namespace, Reader, Service, reader, told
 from assay.datasets.exporting import SUFFIXES, ExportFile, OtherColumnsError, schema_with_evidence, unwritable
 from assay.datasets.original_rows import original_rows, schema_of_files
@@ -82,7 +82,7 @@ async def _exported(out: Path, wanted: Wanted, namespace: str, service: str) -> 
     if wanted.files and out.suffix == ".parquet":
         schema = schema_with_evidence(schema_of_files(wanted.files))
     async with reader(namespace, service) as source:
-        with ExportFile(out, wanted.form, schema) as file, progress_of("export", None) as advance:
+        with ExportFile(out, wanted.form, schema) as file, progress_bar("export", None) as advance:
             async for row in _originals(source, wanted) if wanted.files else _own(source, wanted):
                 advance(1)
                 refusal = _refusal(row, out)

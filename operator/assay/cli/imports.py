@@ -15,7 +15,7 @@ import typer
 import yaml
 
 from assay.api import v1alpha1 as api
-from assay.cli.progress import progress_of
+from assay.cli.progress import progress_bar
 from assay.datasets.bundles import BundleWriter, Document
 from assay.datasets.importing import Choice, Imported, Importer, Told, chosen_at_random
 from assay.datasets.outputs import ManifestFiles, manifest_text, refusal_line
@@ -143,7 +143,7 @@ def _run(files: list[Path], choice: Choice, settings: ManifestSettings, out: str
     listed = refusals or (folder or Path()) / "refusals.jsonl"
     with contextlib.ExitStack() as stack:
         refused = stack.enter_context(listed.open("w", encoding="utf-8"))
-        advance = stack.enter_context(progress_of("import", _rows_in(files)))
+        advance = stack.enter_context(progress_bar("import", _rows_in(files)))
         importer = Importer(choice=choice, tell=lambda told: _write(refused.write, told), advance=advance)
         bundle = None
         if folder and not settings.inline:

@@ -13,7 +13,7 @@ Advance = Callable[[int], None]
 
 
 @contextlib.contextmanager
-def progress_of(what: str, total: int | None) -> Iterator[Advance]:
+def progress_bar(what: str, total: int | None) -> Iterator[Advance]:
     """Yield a function that says how many more are done; ``total`` None: unknown."""
     if not sys.stderr.isatty():
         yield lambda _count: None

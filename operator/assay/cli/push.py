@@ -10,7 +10,8 @@ from typing import Protocol
 import typer
 
 from assay.cli.at_once import finished
-from assay.cli.progress import progress_of
+from assay.cli.progress import progress_bar
+from assay.cli.stored import DEFAULT_SERVICE, Service
 from assay.datasets.bundles import BundleError, Document, read_bundle, read_index
 from assay.kube.client import ApiError, Client
 from assay.store.artifacts import Store
@@ -30,8 +31,7 @@ def push(
     to: str = typer.Option(
         "", help="URI of the operator's artifact store (file://, s3://, gs://); the operator if not given."
     ),
-    operator_namespace: str = typer.Option("assay-system", help="Namespace of the operator's Service."),
-    service: str = typer.Option("assay-operator", help="Name of the operator's Service."),
+    service: Service = DEFAULT_SERVICE,
 ) -> None:
     """Upload a bundle's tasks, so that manifests can refer to them; what is there already is not sent again.
 
@@ -41,7 +41,7 @@ def push(
     """
     try:
         count = int(read_index(bundle)["tasks"])
-        sent = asyncio.run(_push(bundle, count, to, f"{operator_namespace}/{service}"))
+        sent = asyncio.run(_push(bundle, count, to, service))
     except (BundleError, ApiError, OSError, ValueError) as error:
         typer.echo(f"assay push: {error}", err=True)
         raise typer.Exit(1) from error
@@ -104,7 +104,7 @@ async def _push(bundle: Path, count: int, to: str, service: str) -> int:
 
 async def _send_all(bundle: Path, count: int, target: Target) -> int:
     sent = 0
-    with progress_of("push", count) as advance:
+    with progress_bar("push", count) as advance:
         for batch in batches(read_bundle(bundle)):
             lost = await target.missing([document.digest for document in batch])
             wanted = [document for document in batch if document.digest in lost]

@@ -13,7 +13,7 @@ import typer
 import yaml
 
 from assay.cli.at_once import finished
-from assay.cli.progress import progress_of
+from assay.cli.progress import progress_bar
 from assay.domain.datasets.digests import canonical, digest_of
 from assay.kube.client import AGENT_EPISODES, TASK_VALIDATIONS, ApiError, Client, Kind
 
@@ -94,7 +94,7 @@ async def _submit(files: Sequence[Path], namespace: str, at_once: int, again: bo
         return await _apply(client, submission)
 
     try:
-        with progress_of("submit", None) as advance:
+        with progress_bar("submit", None) as advance:
             for batch in _batches(submissions_in(files, namespace)):
                 for kind, where in {(said.kind, said.namespace) for said in batch}:
                     if not again and (kind.plural, where) not in known:
