@@ -135,9 +135,9 @@ class OperatorProcess:
         self._environment = {**stage.environment, "PYTHONPATH": str(ROOT / "operator"), "POD_NAME": "benchmark"}
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
-            self._port = free.getsockname()[1]
+            self.port = free.getsockname()[1]
         defaults = {"namespace": NAMESPACE, "leaseNamespace": "default", "store": f"file://{folder}/store"}
-        places = {"httpPort": self._port, "httpAddress": "127.0.0.1"}
+        places = {"httpPort": self.port, "httpAddress": "127.0.0.1"}
         self._settings = folder / "operator.yaml"
         self._settings.write_text(yaml.safe_dump(defaults | places | settings))
         self.log = folder / "operator.log"
@@ -203,7 +203,7 @@ class OperatorProcess:
             return False
 
     def _page(self, path: str) -> str:
-        with urllib.request.urlopen(f"http://127.0.0.1:{self._port}/{path}", timeout=30) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/{path}", timeout=30) as answer:
             return str(answer.read(), "utf-8")
 
 

@@ -20,7 +20,8 @@ from assay.datasets.bundles import BundleWriter, Document
 from assay.domain.datasets.digests import digest_of, document_of
 from assay.store.artifacts import Store
 from builders import make_manifest
-from conftest import CLUSTER, ROOT, TestCluster
+from conftest import ROOT, TestCluster
+from operating import serve_operator
 
 pytestmark = [pytest.mark.api, pytest.mark.timeout(600)]
 
@@ -37,7 +38,7 @@ class Site:
     def __init__(self, cluster: TestCluster, folder: Path) -> None:
         self.cluster, self.store, self.folder = cluster, Store(f"file://{folder}/store"), folder
         self._log = folder / "operator.log"
-        address, port = address_of_host(cluster), free_port()
+        port = free_port()
         settings = {
             "namespace": NAMESPACE,
             "leaseNamespace": NAMESPACE,
@@ -46,9 +47,7 @@ class Site:
         }
         (folder / "settings.yaml").write_text(yaml.safe_dump(settings))
         cluster.kubectl("create", "namespace", NAMESPACE)
-        cluster.kubectl("apply", "-f", "-", stdin=yaml.safe_dump_all(service_of(address, port)))
-        status = json.dumps({"status": {"phase": "Running", "podIP": address, "podIPs": [{"ip": address}]}})
-        cluster.kubectl("patch", "pod", "assay-operator", "-n", NAMESPACE, "--subresource=status", "-p", status)
+        serve_operator(cluster, NAMESPACE, port)
         environment = cluster.environment | {"PYTHONPATH": str(ROOT / "operator"), "POD_NAME": "under-test"}
         command = (sys.executable, "-m", "assay", "operator", "--config", str(folder / "settings.yaml"))
         with self._log.open("ab") as log:
@@ -90,32 +89,11 @@ class Site:
         )
 
 
-def address_of_host(cluster: TestCluster) -> str:
-    """This machine's address as the cluster sees it."""
-    command = (sys.executable, str(CLUSTER), "env", "--name", cluster.name)
-    said = subprocess.run(command, text=True, stdout=subprocess.PIPE, check=True).stdout
-    return said.partition("ASSAY_HOST=")[2].split()[0]
-
-
 def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("", 0))
         port: int = probe.getsockname()[1]
         return port
-
-
-def service_of(address: str, port: int) -> list[dict[str, Any]]:
-    """The operator's Service and its endpoint; the API server's proxy goes to addresses of pods alone, so to one by name."""
-    metadata = {"name": "assay-operator", "namespace": NAMESPACE}
-    ports = [{"name": "http", "port": port}]
-    pod = {"schedulerName": "nobody", "containers": [{"name": "operator", "image": "none"}]}
-    target = {"kind": "Pod", "name": "assay-operator", "namespace": NAMESPACE}
-    subset = {"addresses": [{"ip": address, "targetRef": target}], "ports": ports}
-    return [
-        {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": pod},
-        {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": {"ports": ports}},
-        {"apiVersion": "v1", "kind": "Endpoints", "metadata": metadata, "subsets": [subset]},
-    ]
 
 
 @pytest.fixture(scope="module")
