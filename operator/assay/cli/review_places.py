@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-import yaml
 from pydantic import ValidationError
 
 from assay.api import v1alpha1 as api
+from assay.cli.manifests import documents_of, is_validation, paths_in
 from assay.cli.stored import Reader
-from assay.cli.submit import LOADER, paths_in
 from assay.datasets.bundles import document_in
 from assay.datasets.outputs import manifest_text
 from assay.domain.datasets.digests import task_of_document
@@ -121,21 +120,6 @@ class ClusterPlace:
     async def keep(self, reviewed: Reviewable, review: api.StatementReview) -> None:
         """Change the object, unless somebody else has changed it meanwhile."""
         await self._source.change(reviewed.found, {"statementReview": api.to_wire(review)})
-
-
-def documents_of(path: Path) -> list[Any]:
-    """Return the documents of a file of manifests."""
-    return [said for said in yaml.load_all(path.read_text(encoding="utf-8"), Loader=LOADER) if said is not None]
-
-
-def is_validation(document: Any) -> bool:
-    """Whether a document is a TaskValidation with a name and a spec."""
-    return (
-        isinstance(document, Mapping)
-        and document.get("kind") == "TaskValidation"
-        and isinstance(document.get("metadata"), Mapping)
-        and isinstance(document.get("spec"), Mapping)
-    )
 
 
 def names_of(document: Mapping[str, Any]) -> set[str]:

@@ -10,7 +10,7 @@ from typing import Any
 import typer
 import yaml
 
-from assay.cli.submit import documents_in
+from assay.cli.manifests import documents_in
 from assay.cli.tables import Output, OutputOption, aligned, printed
 from assay.domain.datasets.manifests import LABEL_SOURCE, label_value
 from assay.domain.splits import canonical_repo, proposed_sides

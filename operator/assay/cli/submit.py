@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ import typer
 import yaml
 
 from assay.cli.at_once import finished
+from assay.cli.manifests import documents_in
 from assay.cli.progress import progress_bar
 from assay.domain.datasets.digests import canonical, digest_of
 from assay.kube.client import AGENT_EPISODES, TASK_VALIDATIONS, ApiError, Client, Kind
@@ -22,8 +22,6 @@ KINDS = {
     "TaskValidation": TASK_VALIDATIONS,
     "AgentEpisode": AGENT_EPISODES,
 }
-LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-SUFFIXES = {".yaml", ".yml", ".json"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,24 +133,6 @@ def submissions_in(files: Sequence[Path], namespace: str) -> Iterator[Submission
     """Yield the objects of all files in order.  ``ManifestError`` names the file and the document."""
     for place, document in documents_in(files):
         yield _submission(place, document, namespace)
-
-
-def documents_in(files: Sequence[Path]) -> Iterator[tuple[str, Any]]:
-    """Yield the documents of all files in order, each with its place for messages."""
-    for file in files:
-        for path in paths_in(file):
-            text = sys.stdin.read() if str(path) == "-" else path.read_text(encoding="utf-8")
-            for number, document in enumerate(yaml.load_all(text, Loader=LOADER)):
-                if document is not None:
-                    yield f"{path}, document {number}", document
-
-
-def paths_in(file: Path) -> list[Path]:
-    """Return a file, or the manifests of a directory in order: those of an import, else all."""
-    if not file.is_dir():
-        return [file]
-    found = sorted(path for path in file.glob("manifests-*.yaml"))
-    return found or sorted(path for path in file.iterdir() if path.suffix in SUFFIXES)
 
 
 def _submission(place: str, document: Any, namespace: str) -> Submission:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from assay.api import v1alpha1 as api
+from assay.cli.manifests import documents_in, is_validation
 from assay.datasets.bundles import INDEX, read_bundle, read_index
 from assay.domain.datasets.digests import task_of_document
 from assay.domain.task import Refusal, task_from_spec
@@ -31,15 +30,10 @@ def targets_in(path: Path) -> dict[str, Target]:
     """
     if (path / INDEX).is_file():
         return _from_bundle(path)
-    files: Iterable[Path] = [path]
-    if path.is_dir():
-        files = sorted(one for one in path.rglob("*") if one.suffix in (".yaml", ".yml", ".json"))
     found = {}
-    for file in files:
-        for manifest in yaml.safe_load_all(file.read_text()):
-            spec = (manifest or {}).get("spec") or {}
-            if (manifest or {}).get("kind") != "TaskValidation":
-                continue
+    for _, manifest in documents_in([path]):
+        if is_validation(manifest):
+            spec = manifest["spec"]
             key = "task" if spec.get("task") else "taskFrom"
             found[str(spec[key]["id"])] = Target(reference={key: spec[key]}, gold=_gold(spec))
     return found
