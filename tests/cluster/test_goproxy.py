@@ -1,4 +1,7 @@
-"""The real go command in pods of a real node: through the gateway, and past it nowhere."""
+"""Pods of a real node beside two replicas of the module gateway: who reaches it, with which token, and what is counted.
+
+What the go command gets through it, and each way to the task's own module, is tried by an agent in test_go_episode.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from typing import Any
 import pytest
 
 from cluster.gostage import RUNS, SERVER, SYSTEM, USAGE, GoStage, working_gateway
-from cluster.goways import COPIES, RULES, TOML, USED, WAYS, WORK
+from cluster.goways import RULES, TOML, WORK
 from cluster.stage import Outside, listening, load_examples
 from conftest import TestCluster
 
@@ -45,44 +48,6 @@ def egress(stage: GoStage, run: str) -> dict[str, Any]:
     assert told["gateway"] == stage.gateway
     found: dict[str, Any] = told["runs"][f"{RUNS}/{run}"]
     return found
-
-
-def test_go_get_fetches_an_allowed_module_with_its_sum_checked(go_stage: GoStage, sandbox: str) -> None:
-    code, said = go_stage.run(sandbox, f"{WORK} && go get example.com/lib@latest {TOML} && cat go.mod go.sum")
-    assert code == 0, said
-    assert "example.com/lib v1.1.0" in said
-    assert "github.com/BurntSushi/toml v1.3.2 h1:" in said
-
-
-def test_go_mod_tidy_and_go_test_work_with_what_they_fetched(go_stage: GoStage, sandbox: str) -> None:
-    code, said = go_stage.run(sandbox, f"{WORK} && {USED} && go mod tidy && go test ./... && go mod verify")
-    assert code == 0, said
-    assert "all modules verified" in said
-
-
-def test_the_tasks_own_tests_run_beside_the_gateway(go_stage: GoStage, sandbox: str) -> None:
-    code, said = go_stage.run(sandbox, "cd /testbed && go test -run TestComma ./...")
-    assert code == 0, said
-
-
-def test_a_toolchain_that_upstream_lacks_is_said_to_be_lacking(go_stage: GoStage, sandbox: str) -> None:
-    code, said = go_stage.run(sandbox, "cd /tmp && GOTOOLCHAIN=go1.99.0 go version")
-    assert (code != 0, "toolchain not available" in said) == (True, True), said
-
-
-@pytest.mark.parametrize("command", WAYS.values(), ids=WAYS.keys())
-def test_each_way_to_the_tasks_own_module_is_refused_in_one_sentence_and_counted(
-    go_stage: GoStage, sandbox: str, command: str
-) -> None:
-    before = egress(go_stage, "sandbox")
-    code, said = go_stage.run(sandbox, f"{WORK} && {command}")
-    assert code != 0
-    assert "403 Forbidden" in said
-    assert "the task's own" in said
-    after = egress(go_stage, "sandbox")
-    assert after["denied"] > before["denied"]
-    assert after["requests"] > before["requests"]
-    assert go_stage.run(sandbox, COPIES)[0] == 1
 
 
 def test_what_was_served_and_refused_is_counted_and_logged_over_all_replicas(go_stage: GoStage) -> None:
