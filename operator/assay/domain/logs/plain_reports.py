@@ -1,7 +1,8 @@
 r"""Test cases of XML documents of the usual, plain kind, read by patterns several times as fast as by expat.
 
 Plain are ASCII names without namespaces, each attribute once and in double quotes, known entities, CDATA sections, and
-test cases that are at most two elements deep. Of such a document this says what expat would say; the rest is left to expat.
+test cases that are at most two elements deep; where suites matter, these are children of the root. Of such a
+document this says what expat would say; the rest is left to expat.
 """
 
 import re
@@ -113,7 +114,7 @@ def plain_results(text: str, start: int, end: int, rules: CaseRules) -> dict[str
                 raise MalformedError
             if not tags:
                 return results if _is_end(text, token.end(kind), end) else None
-        elif kind == _IS_OPENING:
+        elif kind == _IS_OPENING and not (only_in_suites and len(tags) > 1 and token[_OPENED] == "testsuite"):
             tags.append(token[_OPENED])
         elif kind == _IS_MISFIT:
             raise MalformedError

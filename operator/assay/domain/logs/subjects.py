@@ -12,6 +12,7 @@ from assay.domain.logs.statuses import ERROR, FAILED, PASSED, SKIPPED, Observed,
 _LEIN_LINE = re.compile(r"\n(?:lein test (.*+)|(FAIL|ERROR) in)")
 _DUNE_RUN = re.compile(r"Running\[(\d++)\]:\s++\((.*)\)$")
 _DUNE_OUTPUT = re.compile(r"Output\[(\d++)\]:")
+_AND = re.compile("&&")
 _DUNE_TROUBLE = re.compile(r"FAIL|ERROR|EXCEPTION|CRASH|FATAL")
 _CHECKING = "* checking "
 _CHECKED = re.compile(r"[A-Z]++$")
@@ -68,7 +69,8 @@ def dune(text: str) -> dict[str, str]:
 
 
 def _executable(command: str) -> str:
-    last = command.rpartition("&&")[2].strip()
+    start = max((mark.end() for mark in _AND.finditer(command)), default=0)
+    last = command[start:].strip()
     pieces = last.removeprefix("exec ").strip().removeprefix("./").split(None, 1)
     return pieces[0].rpartition("/")[2] if pieces else ""
 

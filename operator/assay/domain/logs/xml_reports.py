@@ -27,6 +27,13 @@ Spans = Callable[[str], Iterator[tuple[int, int]]]
 """Finds documents: start and end offsets in the log."""
 
 
+_Place = tuple[int, int]
+"""The numbers of a case's suite (0 where suites do not matter) and of the case itself among the elements."""
+
+_OpenCase = tuple[int, Mapping[str, str], list[str], _Place]
+"""Depth, attributes, tags of the elements so far, and place of a case that has begun."""
+
+
 class Target(Protocol):
     """Receives the elements of a document; a tag in a namespace ends with `}` and its local name."""
 
@@ -107,32 +114,51 @@ def expat_results(text: str, start: int, end: int, options: XmlReports) -> dict[
 
 
 class _Cases:
-    """A parser target that keeps the test cases of one document."""
+    """A parser target that keeps the test cases of one document.
+
+    Of equal names the last in the order of their places wins: the place of the suite, if that matters, then the case's
+    own. Only a case inside another one's suite or content is entered before its turn, so only of those places are kept.
+    """
 
     def __init__(self, options: XmlReports) -> None:
         self.results = Observed()
         self._options = options
         self._tags: list[str] = []
-        self._open: list[tuple[int, Mapping[str, str], list[str]]] = []
+        self._suites: list[int] = []
+        self._open: list[_OpenCase] = []
         self._children_at = -1
+        self._elements = 0
+        self._place_of_nested: dict[str, _Place] = {}
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         depth = len(self._tags)
+        self._elements += 1
         if tag == "testcase":
             if depth and ((depth > 1 and self._tags[-1] == "testsuite") or not self._options.only_in_suites):
-                self._open.append((depth, attributes, []))
+                place = (self._suites[-1] if self._suites else 0, self._elements)
+                self._open.append((depth, attributes, [], place))
                 self._children_at = depth + 1
         elif depth == self._children_at:
             self._open[-1][2].append(tag)
+        if tag == "testsuite" and depth and self._options.only_in_suites:
+            self._suites.append(self._elements)
         self._tags.append(tag)
 
     def end(self, tag: str) -> None:
         self._tags.pop()
         if tag == "testcase" and self._children_at == len(self._tags) + 1:
-            _, attributes, markers = self._open.pop()
+            _, attributes, markers, place = self._open.pop()
             self._children_at = self._open[-1][0] + 1 if self._open else -1
             name = self._options.naming(attributes.get("name"), attributes.get("classname"))
-            self.results[name] = self._options.status_of(markers) if markers else PASSED
+            self._enter(name, self._options.status_of(markers) if markers else PASSED, place)
+        elif tag == "testsuite" and self._suites and self._tags:
+            self._suites.pop()
+
+    def _enter(self, name: str, status: str, place: _Place) -> None:
+        if self._place_of_nested.get(name, place) <= place:
+            self.results[name] = status
+            if self._open or len(self._suites) > 1:
+                self._place_of_nested[name] = place
 
 
 def whole_text(text: str) -> Iterator[tuple[int, int]]:

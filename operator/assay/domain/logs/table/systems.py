@@ -120,7 +120,7 @@ ROWS = (
     marked(
         "parse_log_csharp",
         "csharp",
-        rule(between(r"\[xUnit\.net\s++[\d:.]++\s*+\]", r"\[FAIL\]$", Void.BLANK), FAILED, heads=r"\["),
+        rule(between(r"\[xUnit\.net\s++[\d:.]++\]", r"\[FAIL\]$", Void.BLANK), FAILED, heads=r"\["),
         rule(ENDS_IN_BRACKET + between(r"\s++Failed", r"\[(?!\]$)", Void.BLANK), FAILED, heads=r"\s"),
         rule(
             rf"\s++Skipped(?:{ENDS_IN_BRACKET}\s++(?P<name>\S.*?)(?<!\s)\s++\[(?!\]$)|\s++(?P<void>.+))",
