@@ -25,3 +25,34 @@ from assay.domain.logs import parse_log
 )
 def test_a_rule_is_kept_to_the_letter(dialect, rule, log, expected):
     assert parse_log(dialect, log) == expected, rule
+
+
+@pytest.mark.parametrize("blank", ["\t", "  ", "\u00a0", "\u3000", "\x1f"])
+def test_any_blanks_may_surround_the_words_of_a_group_summary(blank):
+    line = "Brew ran 12 tests in 3.40 msec all ok".replace(" ", blank)
+    assert parse_log("parse_log_cpp_v3", line) == {f"Brew ran 12 tests all{blank}ok": "PASSED"}
+
+
+def test_django_tries_its_version_rule_first_and_lets_later_rules_overwrite():
+    version = "--version is equivalent to version"
+    assert parse_log("parse_log_django", f"{version} ... skipped 'x'\n") == {version: "SKIPPED"}
+    assert parse_log("parse_log_django", f"{version} ... FAIL\n") == {version: "FAILED"}
+
+
+def test_django_trims_the_line_behind_a_migration_and_not_the_name():
+    line = "Applying sites.0002_alter_domain_unique...test_no_migrations (m.T)  ... ok"
+    assert parse_log("parse_log_django", line) == {"test_no_migrations (m.T) ": "PASSED"}
+
+
+@pytest.mark.parametrize(
+    ("dialect", "frame"),
+    [
+        ("parse_test_report", "<s>{}</s>"),
+        ("parse_combined_test_reports", '<?xml version="1.0"?><testsuites>{}</testsuites>'),
+    ],
+)
+def test_of_equal_names_in_a_report_the_case_that_opens_last_wins(dialect, frame):
+    outer_failed = '<testcase name="a"><testcase name="a"/><failure/></testcase>'
+    inner_failed = '<testcase name="a"><testcase name="a"><failure/></testcase></testcase>'
+    assert parse_log(dialect, frame.format(outer_failed)) == {"None::a": "PASSED"}
+    assert parse_log(dialect, frame.format(inner_failed)) == {"None::a": "FAILED"}

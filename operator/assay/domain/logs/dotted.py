@@ -37,6 +37,8 @@ def django(text: str) -> dict[str, str]:
     results = Observed()
     previous: str | None = None
     for line in lines_of(text, Split.LF, Trim.BOTH):
+        if _VERSION in line:
+            results[_VERSION] = PASSED
         if " ..." in line:
             if " ... " in line:
                 previous = line.split(" ... ", 1)[0]
@@ -48,8 +50,6 @@ def django(text: str) -> dict[str, str]:
             results[tokens[1]] = FAILED if line.startswith("FAIL:") else ERROR
         elif previous is not None and line.startswith("ok"):
             results[previous] = PASSED
-        if _VERSION in line:
-            results[_VERSION] = PASSED
     results.update(dict.fromkeys(_interrupted(text), PASSED))
     return results
 
@@ -57,10 +57,8 @@ def django(text: str) -> dict[str, str]:
 def _django_progress(line: str, results: dict[str, str]) -> None:
     if line.endswith(_OK_ENDS):
         end = next(end for end in _OK_ENDS if line.endswith(end))
-        name = line.removesuffix(end)
-        if line.startswith(_MIGRATION):
-            name = name.split("...", 1)[-1].strip()
-        results[name] = PASSED
+        shown = line.split("...", 1)[1].strip() if line.startswith(_MIGRATION) else line
+        results[shown.removesuffix(end)] = PASSED
     if " ... skipped" in line:
         results[line.split(" ... skipped", 1)[0]] = SKIPPED
     if line.endswith(" ... FAIL"):
@@ -137,8 +135,9 @@ def judged_lines(text: str) -> dict[str, str]:
         lines = trimmed(block, Trim.BOTH)
         for line, lower in zip(lines, "\n".join(lines).lower().split("\n"), strict=True):
             name, status = line, _judgement(lower)
-            if "ran" in lower and (group := _group(line, lower)):
-                name, status = group
+            if "ran" in lower and "tests" in lower and (group := _GROUP.match(line)):
+                name = f"{group['name']} ran {group['count']} tests {group['tail']}"
+                status = FAILED if _FAILED.search(group["tail"]) else PASSED
             elif "..." in line:
                 head, _, word = line.rpartition("...")
                 if _WORD.match(word):
@@ -146,14 +145,6 @@ def judged_lines(text: str) -> dict[str, str]:
             if status and enter(name, status) is not status:
                 again(name, status, overwrites=True)
     return results
-
-
-def _group(line: str, lower: str) -> tuple[str, str] | None:
-    found = _GROUP.match(line) if " ran " in lower or " ran\t" in lower else None
-    if found is None:
-        return None
-    status = FAILED if _FAILED.search(found["tail"]) else PASSED
-    return f"{found['name']} ran {found['count']} tests {found['tail']}", status
 
 
 def _without_counter(head: str) -> str:
