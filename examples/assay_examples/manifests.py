@@ -11,6 +11,7 @@ from typing import Any
 import yaml
 
 from assay_examples.images import WORKDIR, Example
+from assay_examples.recipes import Recipe
 
 API_VERSION = "assay.dev/v1alpha1"
 MISSING_IMAGE = "assay-examples/never-pushed:none"
@@ -63,8 +64,17 @@ def manifest_of(example: Example, *, registry: str) -> dict[str, Any]:
             "timeouts": {"setup": f"{recipe.limits.setup}s", "test": f"{recipe.limits.test}s"},
             "resources": {"memory": recipe.limits.memory},
             **({"checks": list(recipe.checks)} if recipe.checks else {}),
+            **_go_policy(recipe),
         },
     }
+
+
+def _go_policy(recipe: Recipe) -> dict[str, Any]:
+    """What a Go release's own code is called: by its module path, and by its repository's name in forks."""
+    if recipe.language != "go" or recipe.upstream is None:
+        return {}
+    module = recipe.upstream.package
+    return {"goPolicy": {"owned": [module], "forkNames": [module.split("/")[2].lower()]}}
 
 
 def _patch_field(name: str, patch: bytes) -> dict[str, str]:

@@ -209,6 +209,22 @@ def test_optional_fields_cannot_be_added_later(api_cluster: TestCluster) -> None
         api_cluster.kubectl("delete", "tv", "bare")
 
 
+def test_a_go_policy_may_come_later_once_and_stays(api_cluster: TestCluster) -> None:
+    api_cluster.kubectl("apply", "--server-side", "-f", "-", stdin=json.dumps(manifest(name="policy")))
+    try:
+        for policy, said in (
+            ({"forkNames": ["a"]}, "spec.goPolicy: Required value: must say in owned"),
+            ({"owned": ["x.dev/a"]}, ""),
+            ({"owned": ["x.dev/a", "x.dev/b"]}, "spec.goPolicy: Forbidden: immutable once given"),
+            (None, "spec.goPolicy: Forbidden: immutable once given"),
+        ):
+            patch = json.dumps({"spec": {"goPolicy": policy}})
+            done = api_cluster.kubectl("patch", "tv", "policy", "--type=merge", "-p", patch, check=False)
+            assert (done.returncode == 0, said in done.stderr) == (not said, True), done.stderr
+    finally:
+        api_cluster.kubectl("delete", "tv", "policy")
+
+
 def test_a_decision_on_the_statement_may_come_later_and_change(api_cluster: TestCluster) -> None:
     api_cluster.kubectl("apply", "--server-side", "-f", "-", stdin=json.dumps(manifest(name="reviewed")))
     try:

@@ -38,6 +38,10 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
         "grading is always offline",
     ),
     "modules without a policy": ({"task": TASK, "network": "GoProxy"}, "needs goPolicy.owned"),
+    "modules with an empty policy": (
+        {"task": TASK, "network": "GoProxy", "goPolicy": {"forkNames": ["a"]}},
+        "needs goPolicy.owned",
+    ),
     "a prediction twice": ({"task": TASK, "submission": {"patch": "", "patchBase64": ""}}, "exclude each other"),
     "a prediction that is not base64": ({"task": TASK, "submission": {"patchBase64": "?"}}, "must be base64"),
     "no submission allowed": ({"task": TASK, "limits": {"submissions": 0}}, "spec.limits.submissions"),
@@ -54,6 +58,11 @@ def test_a_bad_episode_is_refused_with_its_field(api_cluster: TestCluster, case:
     )
     assert done.returncode != 0
     assert said in done.stderr
+
+
+def test_an_episode_of_a_validation_may_leave_the_policy_to_it(api_cluster: TestCluster) -> None:
+    said = manifest({"validation": "v", "network": "GoProxy"})
+    api_cluster.kubectl("apply", "--server-side", "--dry-run=server", "-f", "-", stdin=said)
 
 
 def test_only_submit_cancel_suspend_and_priority_may_change(api_cluster: TestCluster) -> None:

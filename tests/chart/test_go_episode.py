@@ -1,5 +1,5 @@
 """A whole Go episode on a real node: the chart's operator and gateways, an agent that uses other people's modules by tool
-calls, tries every way to its task's own, and submits; graded offline.
+calls, tries every way to its task's own, and submits; graded offline.  The episode says no policy: its task does.
 """
 
 from __future__ import annotations
@@ -106,7 +106,6 @@ def played(release: Release, tmp_path_factory: pytest.TempPathFactory) -> Played
             "spec": {
                 "validation": name,
                 "network": "GoProxy",
-                "goPolicy": {"owned": [TASK], "forkNames": ["go-humanize"]},
                 "agent": {
                     "image": release.image,
                     "command": ["python3", "-I", "-c", AGENT],
@@ -152,6 +151,11 @@ def test_the_episode_is_graded_offline_and_earns_its_reward(played: Played) -> N
     (submission,) = status["submissions"]
     assert submission["outcome"] == "Graded"
     assert submission["run"]["isolation"]["leaks"] == 0
+
+
+def test_what_is_refused_is_what_the_tasks_validation_says(played: Played) -> None:
+    policy = played.status["sandbox"]["goPolicy"]
+    assert (policy["owned"], policy["forkNames"]) == ([TASK], ["go-humanize"])
 
 
 def test_the_witness_saw_the_gateway_answer_and_all_else_refuse(played: Played) -> None:

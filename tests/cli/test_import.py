@@ -252,6 +252,40 @@ def test_episodes_are_made_of_the_same_rows() -> None:
     api.AgentEpisodeSpec.model_validate(manifest["spec"])
 
 
+def denied(*tasks: str) -> Path:
+    entry = {"repo": "acorn/lantern", "owned": {"x.dev/lantern": ["go.mod"]}, "forkNames": [], "nestedElsewhere": {}}
+    path = Path("deny.json")
+    path.write_text(json.dumps({"format": 1, "tasks": dict.fromkeys(tasks, entry)}))
+    return path
+
+
+POLICY = {"owned": ["x.dev/lantern"], "forkNames": [], "nestedElsewhere": []}
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [("validations", {"goPolicy": POLICY}), ("episodes", {"goPolicy": POLICY, "network": "GoProxy"})],
+)
+def test_a_deny_list_gives_each_go_task_its_policy(kind: str, said: dict[str, Any]) -> None:
+    row = live(1, language="Go")
+    rows = jsonl("rows.jsonl", [row, live(2, language="python")])
+    done = run("import", rows, "--as", kind, "--deny-list", denied(row["instance_id"]))
+    assert done.exit_code == 0, done.stderr
+    first, second = (manifest["spec"] for manifest in manifests_in(done.stdout))
+    assert {name: first.get(name) for name in said} == said
+    assert "goPolicy" not in second
+
+
+def test_a_go_task_without_an_entry_in_the_deny_list_is_refused_and_an_error() -> None:
+    rows = jsonl("rows.jsonl", [live(1, language="go"), live(2, language="python")])
+    done = run("import", rows, "--deny-list", denied("another"))
+    assert done.exit_code == 1
+    assert "1 Go task without an entry in the deny list" in done.stderr
+    assert len(manifests_in(done.stdout)) == 1
+    (refused,) = lines_of(Path("refusals.jsonl"))
+    assert (refused["field"], "deny list" in refused["reason"]) == ("instance_id", True)
+
+
 def test_runs_profile_and_namespace_are_those_asked_for() -> None:
     options = ("--unpatched", "1", "--patched", "1", "--profile", "strict", "-n", "mine")
     (manifest,) = manifests_in(run("import", jsonl("rows.jsonl", [live(1)]), *options).stdout)

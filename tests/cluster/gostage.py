@@ -116,18 +116,20 @@ class GoStage:
 
     def sandbox(self, name: str, network: str = "goproxy") -> str:
         """Start an episode's sandbox as the operator does and wait until the gateway knows it; return its address."""
-        owned = {
-            "validation": "none",
-            "network": "GoProxy",
-            "goPolicy": {"owned": [TASK], "forkNames": ["go-humanize"]},
-        }
-        made = {"apiVersion": "assay.dev/v1alpha1", "kind": "AgentEpisode", "metadata": {"name": name}, "spec": owned}
+        spec = {"validation": "none", "network": "GoProxy"}
+        made = {"apiVersion": "assay.dev/v1alpha1", "kind": "AgentEpisode", "metadata": {"name": name}, "spec": spec}
         self.cluster.kubectl("create", "-n", RUNS, "-f", "-", stdin=json.dumps(made))
         token = go_token(MASTER, self.read("agentepisode", name, RUNS)["metadata"]["uid"])
         env = go_environment(gateway=self.gateway, token=token, sumdb=self.sumdb)
         address = self.pod(name, labels={"assay.dev/network": network}, env=env)
         uid = self.read("pod", name, RUNS)["metadata"]["uid"]
-        sandbox = {"pod": name, "podUID": uid, "podIPs": [address], "tokenSHA256": sha256_of(token)}
+        sandbox = {
+            "pod": name,
+            "podUID": uid,
+            "podIPs": [address],
+            "tokenSHA256": sha256_of(token),
+            "goPolicy": {"owned": [TASK], "forkNames": ["go-humanize"]},
+        }
         self.say(name, phase="Ready", sandbox=sandbox)
         return address
 

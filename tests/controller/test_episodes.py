@@ -14,6 +14,7 @@ from assay.controller.cache import object_view_of
 from assay.controller.episodes import EpisodeLine
 from assay.controller.lines import Idle
 from assay.controller.memory import Memory
+from assay.controller.sandbox_pods import Episode
 from assay.domain.decide import Knowledge
 from assay.domain.grading import Expectation
 from assay.domain.submissions import Applied
@@ -135,6 +136,47 @@ async def test_an_episode_with_a_sandbox_waits_for_the_master_key_and_says_so(st
     assert {one.type: one.reason for one in idle.status.conditions}["SandboxReady"] == "MasterKeyMissing"
 
 
+class Driver:
+    """Keeps the episodes that it is to take a step of."""
+
+    def __init__(self) -> None:
+        self.stepped: list[Episode] = []
+
+    async def step(self, episode: Episode) -> Idle:
+        self.stepped.append(episode)
+        return Idle(status=episode.status)
+
+
+def go_episode(**spec: Any) -> dict[str, Any]:
+    raw = episode(validation="v", network="GoProxy", **spec)
+    del raw["spec"]["submission"]
+    return raw
+
+
+async def test_an_episode_on_the_module_gateway_is_refused_its_tasks_modules_and_what_it_says_itself(
+    store: Store,
+) -> None:
+    found = validation(store)
+    found["spec"]["goPolicy"] = {"owned": ["x.dev/task"]}
+    driver = Driver()
+    line = EpisodeLine(Server(found), store, driver)  # type: ignore[arg-type]
+    for raw in (go_episode(), go_episode(goPolicy={"owned": ["x.dev/mine"]})):
+        assert isinstance(await line.memory_of(raw), Idle)
+    assert [each.go_policy and each.go_policy.owned for each in driver.stepped] == [
+        ("x.dev/task",),
+        ("x.dev/mine", "x.dev/task"),
+    ]
+
+
+async def test_an_episode_on_the_module_gateway_without_any_policy_is_refused_by_its_field(store: Store) -> None:
+    driver = Driver()
+    line = EpisodeLine(Server(validation(store)), store, driver)  # type: ignore[arg-type]
+    refusal = await line.memory_of(go_episode())
+    assert isinstance(refusal, Refusal)
+    assert (refusal.field, "TaskValidation v" in refusal.why) == ("spec.goPolicy.owned", True)
+    assert not driver.stepped
+
+
 REFUSED = {
     "spec.task.tests.failToPass": {"task": inline(())},
     "spec.profile": {"task": inline(("f",)), "profile": "nowhere"},
@@ -163,7 +205,7 @@ async def test_an_invalid_validation_is_refused_with_its_reason(store: Store) ->
 async def test_what_is_held_of_an_episode_goes_with_it(store: Store) -> None:
     line = EpisodeLine(Server(), store)  # type: ignore[arg-type]
     raw = episode(task=inline(("t",)))
-    line._tasks[raw["metadata"]["uid"]] = (object(), object(), "")  # type: ignore[assignment]
+    line._tasks[raw["metadata"]["uid"]] = object()  # type: ignore[assignment]
     line.forget(raw["metadata"]["uid"])
     line.forget("never seen")
     assert not line._tasks

@@ -10,9 +10,9 @@ from assay.api.episode import (
     AgentEpisodeSpec,
     AgentEpisodeStatus,
     EpisodePhase,
-    GoPolicy,
     SandboxStatus,
 )
+from assay.api.task import GoPolicy
 from assay.domain.goproxy.gomod import import_comments_of, module_path_of_gomod, required_paths_of_gomod
 from assay.domain.goproxy.records import BadRecord, RunRecord, normal_address, record_of_episode, record_of_mapping
 
@@ -26,12 +26,19 @@ RAW: dict[str, Any] = {
     "notAfter": "2024-01-01T00:00:00Z",
 }
 
+SANDBOX = {
+    "podUID": "u",
+    "podIPs": ["10.0.0.7"],
+    "tokenSHA256": "0" * 64,
+    "goPolicy": {"owned": ["github.com/a/b"], "forkNames": ["b"]},
+}
+
 
 def _episode(**changes: Any) -> dict[str, Any]:
     episode = {
         "metadata": {"namespace": "runs", "name": "e"},
-        "spec": {"network": "GoProxy", "goPolicy": {"owned": ["github.com/a/b"], "forkNames": ["b"]}},
-        "status": {"sandbox": {"podUID": "u", "podIPs": ["10.0.0.7"], "tokenSHA256": "0" * 64}},
+        "spec": {"network": "GoProxy"},
+        "status": {"sandbox": SANDBOX},
     }
     return {**episode, **changes}
 
@@ -91,10 +98,11 @@ def test_an_episode_that_is_over_has_no_route(phase: str) -> None:
 
 
 def test_an_episode_as_the_api_model_writes_it_is_a_record() -> None:
-    sandbox = SandboxStatus(pod_uid="u", pod_ips=("10.0.0.7",), token_sha256="0" * 64)
+    policy = GoPolicy(owned=("github.com/a/b",))
+    sandbox = SandboxStatus(pod_uid="u", pod_ips=("10.0.0.7",), token_sha256="0" * 64, go_policy=policy)
     made = AgentEpisode(
         metadata=ObjectMeta(name="e", namespace="runs"),
-        spec=AgentEpisodeSpec(validation="v", network="GoProxy", go_policy=GoPolicy(owned=("github.com/a/b",))),
+        spec=AgentEpisodeSpec(validation="v", network="GoProxy"),
         status=AgentEpisodeStatus(phase=EpisodePhase.READY, sandbox=sandbox),
     )
     record = record_of_episode(made.model_dump(mode="json", by_alias=True))
@@ -102,8 +110,11 @@ def test_an_episode_as_the_api_model_writes_it_is_a_record() -> None:
     assert (record.run, record.pod_uid, record.not_after) == ("runs/e", "u", None)
 
 
-def test_an_episode_without_a_policy_is_refused() -> None:
-    assert isinstance(record_of_episode(_episode(spec={"network": "GoProxy"})), BadRecord)
+def test_an_episode_whose_policy_was_not_put_together_is_refused_whatever_its_spec_says() -> None:
+    sandbox = {name: value for name, value in SANDBOX.items() if name != "goPolicy"}
+    for policy in ({}, SANDBOX["goPolicy"]):
+        spec = {"network": "GoProxy", "goPolicy": policy}
+        assert isinstance(record_of_episode(_episode(spec=spec, status={"sandbox": sandbox})), BadRecord)
 
 
 @pytest.mark.parametrize(("text", "normal"), [("10.0.0.7", "10.0.0.7"), ("fe80::1%eth0", "fe80::1"), ("pod", "pod")])

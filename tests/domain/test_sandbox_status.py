@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from assay.api import v1alpha1 as api
+from assay.domain.pods import view_of
 from assay.domain.sandbox_status import Seen, sandbox_status, use_of
 
 NOW = 1_000_000.0
@@ -33,3 +34,11 @@ def test_a_sandbox_on_the_module_gateway_is_told_to_have_reached_it() -> None:
 def test_a_leak_takes_the_proof_away_though_the_hands_list_only_the_first_ones(count: int) -> None:
     told = isolation_told(leaks=[LEAK] * min(count, 20), leakCount=count)
     assert told == ("False", "IsolationLeak", f"{count} probes got out")
+
+
+def test_the_sandboxes_token_is_told_together_with_what_the_module_gateway_refuses_it() -> None:
+    pod = view_of({"metadata": {"namespace": "n", "name": "s", "uid": "p"}})
+    policy = api.GoPolicy(owned=("x.dev/task",))
+    seen = Seen(pod=pod, token_sha256="0" * 64, go_policy=policy)
+    status = sandbox_status(api.AgentEpisodeStatus(), seen, requested="image", generation=1, now=NOW)
+    assert (status.sandbox.token_sha256, status.sandbox.go_policy) == ("0" * 64, policy)

@@ -32,6 +32,12 @@ def test_manifest_fits_the_api(recipe):
     assert spec.checks == recipe.checks
 
 
+def test_go_releases_say_what_their_own_modules_are():
+    policies = {recipe.name: manifest_of(example(recipe), registry="r:1")["spec"].get("goPolicy") for recipe in RECIPES}
+    assert policies["semver-3-4-0"] == {"owned": ["github.com/Masterminds/semver/v3"], "forkNames": ["semver"]}
+    assert policies["valid"] is None
+
+
 @pytest.mark.parametrize(
     "patch",
     [

@@ -136,6 +136,7 @@ async def add_task(client: Client, namespace: str, name: str, **given: Any) -> N
     )
     manifest["metadata"]["labels"] = given.get("labels", {"assay.dev/dataset": "Lanterns"})
     manifest["metadata"]["annotations"] = given.get("annotations", {})
+    manifest["spec"] |= {"goPolicy": given["goPolicy"]} if "goPolicy" in given else {}
     if manifest["spec"].get("split") is None:
         manifest["spec"].pop("split", None)
     await client.create(TASK_VALIDATIONS, namespace, manifest)

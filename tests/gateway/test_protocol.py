@@ -152,6 +152,19 @@ async def test_create_needs_a_session_and_may_be_repeated(client: Clients, stage
     assert "cheat" not in json.dumps(made)
 
 
+async def test_an_episode_with_modules_is_opened_only_for_tasks_that_say_which_are_their_own(
+    stage: Stage, session: aiohttp.ClientSession
+) -> None:
+    await add_task(stage.client, stage.namespace, "go", goPolicy={"owned": ["x.dev/lantern"]})
+    async with stage.gateway(episode={"network": "GoProxy"}) as gateway:
+        raw = Raw(session, gateway.port, KEYS["alice"], "s1")
+        status, answer = await raw.post("/create", {"task_spec": {"task": "first"}})
+        assert (status, "TaskValidation first has no spec.goPolicy.owned" in answer["detail"]) == (400, True)
+        assert await raw.post("/create", {"task_spec": {"task": "go"}}) == (200, {"sid": "s1"})
+    made = await stage.client.get(AGENT_EPISODES, stage.namespace, NAME)
+    assert (made["spec"]["network"], "goPolicy" in made["spec"]) == ("GoProxy", False)
+
+
 async def test_ping_is_answered_from_create_on_and_prompt_needs_no_sandbox(client: Clients, stage: Stage) -> None:
     stage.cast.hold_start.clear()
     raw = client(sid="s1")

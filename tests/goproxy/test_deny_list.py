@@ -115,7 +115,7 @@ def test_policy_prints_the_fields_of_an_episode_that_the_api_and_the_gateway_tak
         "go.acme.dev/widget",
         "go.acme.dev/widget/v2",
     )
-    sandbox = {"podUID": "u", "podIPs": ["10.0.0.1"], "tokenSHA256": "0" * 64}
+    sandbox = {"podUID": "u", "podIPs": ["10.0.0.1"], "tokenSHA256": "0" * 64, "goPolicy": fields["goPolicy"]}
     raw = {
         "metadata": {"namespace": "n", "name": "e"},
         "spec": fields,

@@ -27,13 +27,18 @@ LIBRARY = "/example.com/lib/@v/v1.0.0.mod"
 def episode(
     name: str = "one", *, token: str = T1, phase: str = "Ready", version: int = 1, **spec: Any
 ) -> dict[str, Any]:
-    policy = {"owned": ["github.com/acme/widget"], "forkNames": ["widget"]}
+    policy = spec.pop("goPolicy", {"owned": ["github.com/acme/widget"], "forkNames": ["widget"]})
     return {
         "metadata": {"namespace": "runs", "name": name, "uid": f"uid-{name}", "resourceVersion": str(version)},
-        "spec": {"network": "GoProxy", "goPolicy": policy, **spec},
+        "spec": {"network": "GoProxy", **spec},
         "status": {
             "phase": phase,
-            "sandbox": {"podUID": f"pod-{name}", "podIPs": ["127.0.0.1"], "tokenSHA256": sha256_of(token)},
+            "sandbox": {
+                "podUID": f"pod-{name}",
+                "podIPs": ["127.0.0.1"],
+                "tokenSHA256": sha256_of(token),
+                "goPolicy": policy,
+            },
         },
     }
 

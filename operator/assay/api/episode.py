@@ -22,10 +22,9 @@ from assay.api.base import (
     lasting,
 )
 from assay.api.status import Artifact, Condition, ImageStatus, RunStatus, TestGroup
-from assay.api.task import Resources, Task, TaskFrom, Timeouts
+from assay.api.task import GoPolicy, Resources, Task, TaskFrom, Timeouts
 
 MAX_SUBMISSIONS = 20
-ModulePath = Annotated[str, Field(min_length=1, max_length=300)]
 
 
 class EpisodePhase(StrEnum):
@@ -105,23 +104,6 @@ class Limits(Resource):
     )
 
 
-class GoPolicy(Resource):
-    """What of Go's modules the episode may not reach, as `assay deny-list build` writes it for the task."""
-
-    owned: Annotated[tuple[ModulePath, ...], Field(max_length=200)] = Field(
-        default=(), description="Module paths of the task's own code, under all of its names."
-    )
-    fork_names: Annotated[tuple[ModulePath, ...], Field(max_length=200)] = Field(
-        default=(), description="Repository names under which forks are known."
-    )
-    nested_elsewhere: Annotated[tuple[ModulePath, ...], Field(max_length=200)] = Field(
-        default=(), description="Paths below an owned one that other projects own."
-    )
-    not_after: Annotated[str, Field(max_length=40)] = Field(
-        default="", description="RFC 3339 time; module versions that are younger are refused. Empty: no limit."
-    )
-
-
 class AgentEpisodeSpec(Resource):
     """Which task, who works on it and under which limits; immutable apart from submit, cancel, suspend and priority."""
 
@@ -145,8 +127,8 @@ class AgentEpisodeSpec(Resource):
             "FieldValueForbidden",
         ),
         Rule(
-            "self.network != 'GoProxy' || (has(self.goPolicy) && self.goPolicy.owned.size() > 0)",
-            "network GoProxy needs goPolicy.owned: the module paths of the task's own code, which are refused",
+            "self.network != 'GoProxy' || has(self.validation) || (has(self.goPolicy) && self.goPolicy.owned.size() > 0)",
+            "network GoProxy needs goPolicy.owned, here or in the validation: the module paths of the task's own code",
             "goPolicy",
             "FieldValueRequired",
         ),
@@ -191,7 +173,9 @@ class AgentEpisodeSpec(Resource):
     network: Literal["Offline", "GoProxy"] = Field(
         default="Offline", description="Network of the sandbox; grading is always offline."
     )
-    go_policy: GoPolicy | None = Field(default=None, description="What the Go module gateway refuses.")
+    go_policy: GoPolicy | None = Field(
+        default=None, description="What the Go module gateway refuses, beside what the validation's goPolicy says."
+    )
     limits: Limits = Field(default=Limits(), description="What the episode may use up.")
     timeouts: Timeouts = Field(default=Timeouts(), description="Deadlines of each pod's stages; limits.test wins.")
     resources: Resources = Field(default=Resources(), description="Resources of the sandbox and of gradings.")
@@ -254,6 +238,9 @@ class SandboxStatus(Resource):
     )
     token_sha256: Annotated[str, Field(max_length=64, pattern=r"^([0-9a-f]{64})?$")] = Field(
         default="", alias="tokenSHA256", description="SHA-256 of the pod's token at the Go module gateway."
+    )
+    go_policy: GoPolicy | None = Field(
+        default=None, description="What that gateway refuses the pod: the validation's goPolicy and the episode's own."
     )
     base: Annotated[str, Field(max_length=64)] = Field(
         default="", description="Commit without history that the work tree starts from."

@@ -25,6 +25,9 @@ from assay.api.base import (
     lasting,
 )
 
+ModulePath = Annotated[str, Field(min_length=1, max_length=300)]
+MAX_MODULE_PATHS = 200
+
 
 class Tests(Resource):
     """How the task's tests are run and read."""
@@ -114,6 +117,23 @@ class TaskFrom(Resource):
         description="The task's identifier in the data set."
     )
     digest: Sha256 = Field(description="SHA-256 of the task's bytes in the artifact store; other bytes are refused.")
+
+
+class GoPolicy(Resource):
+    """Which of Go's modules a sandbox may not reach, as `assay deny-list build` finds out for the task."""
+
+    owned: Annotated[tuple[ModulePath, ...], Field(max_length=MAX_MODULE_PATHS)] = Field(
+        default=(), description="Module paths of the task's own code, under all of its names."
+    )
+    fork_names: Annotated[tuple[ModulePath, ...], Field(max_length=MAX_MODULE_PATHS)] = Field(
+        default=(), description="Repository names under which forks are known."
+    )
+    nested_elsewhere: Annotated[tuple[ModulePath, ...], Field(max_length=MAX_MODULE_PATHS)] = Field(
+        default=(), description="Paths below an owned one that other projects own."
+    )
+    not_after: Annotated[str, Field(max_length=40)] = Field(
+        default="", description="RFC 3339 time; module versions that are younger are refused. Empty: no limit."
+    )
 
 
 class Timeouts(Resource):

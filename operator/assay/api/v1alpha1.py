@@ -47,9 +47,7 @@ from assay.api.episode import (
     Egress,
     EnvVar,
     EpisodePhase,
-    GoPolicy,
     Limits,
-    ModulePath,
     Rate,
     SandboxStatus,
     Submission,
@@ -69,6 +67,9 @@ from assay.api.status import (
     TestGroup,
 )
 from assay.api.task import (
+    MAX_MODULE_PATHS,
+    GoPolicy,
+    ModulePath,
     Provenance,
     Resources,
     StatementReview,
@@ -96,6 +97,7 @@ __all__ = [
     "LIST_BY_TYPE",
     "MAX_COMMANDS",
     "MAX_INLINE_CHARS",
+    "MAX_MODULE_PATHS",
     "MAX_PATCH_CHARS",
     "MAX_SUBMISSIONS",
     "MAX_TESTS",

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from assay.api.base import API_VERSION, LIST_BY_TYPE, ObjectMeta, Resource, Rule, immutable
 from assay.api.status import Artifact, Condition, ImageStatus, RunStatus, TestGroup
-from assay.api.task import Provenance, Resources, StatementReview, Task, TaskFrom, Timeouts
+from assay.api.task import GoPolicy, Provenance, Resources, StatementReview, Task, TaskFrom, Timeouts
 
 
 class Verdict(StrEnum):
@@ -62,7 +62,7 @@ class Regrade(Resource):
 
 
 class TaskValidationSpec(Resource):
-    """What to validate and how; immutable once accepted, apart from suspend, priority, statementReview and regrade."""
+    """What to validate and how; immutable but for suspend, priority, statementReview, regrade, and goPolicy until it is given."""
 
     cel: ClassVar = (
         Rule(
@@ -75,6 +75,18 @@ class TaskValidationSpec(Resource):
             "!(has(self.task) && has(self.taskFrom))",
             "task and taskFrom exclude each other; give one of them",
             "taskFrom",
+            "FieldValueForbidden",
+        ),
+        Rule(
+            "!has(self.goPolicy) || self.goPolicy.owned.size() > 0",
+            "must say in owned which module paths are the task's own code",
+            "goPolicy",
+            "FieldValueRequired",
+        ),
+        Rule(
+            "!has(oldSelf.goPolicy) || (has(self.goPolicy) && self.goPolicy == oldSelf.goPolicy)",
+            "immutable once given: make a new object for another policy",
+            "goPolicy",
             "FieldValueForbidden",
         ),
         *(immutable(name) for name in ("runs", "profile", "network", "checks", "scrub", "timeouts", "resources")),
@@ -99,6 +111,10 @@ class TaskValidationSpec(Resource):
     scrub: bool = Field(
         default=False,
         description="True: what FutureHistory finds in git is recorded and condemns nothing, since a sandbox starts without history.",
+    )
+    go_policy: GoPolicy | None = Field(
+        default=None,
+        description="What the Go module gateway refuses to the sandboxes of the task's episodes. It may be given later, once.",
     )
     timeouts: Timeouts = Field(default=Timeouts(), description="Deadlines, one a stage.")
     resources: Resources = Field(default=Resources(), description="Resources of the task's container.")

@@ -86,7 +86,9 @@ def policy(
     *,
     deny: DenyFile,
 ) -> None:
-    """Print what the task's AgentEpisodes need to use the Go module gateway: spec.network and spec.goPolicy, as JSON.
+    """Print what lets a task's episodes use the Go module gateway, as JSON: spec.network and spec.goPolicy.
+
+    The policy may stand in the task's TaskValidation instead, where `assay import --deny-list` puts it.
 
     Example: assay deny-list policy acorn__lantern-7 --deny deny.jsonl
     """

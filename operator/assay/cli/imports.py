@@ -23,10 +23,12 @@ from assay.datasets.rows import UnreadableFileError
 from assay.datasets.selecting import Expression, ExpressionError
 from assay.datasets.tables import table_at
 from assay.domain.datasets import FAMILIES, Family, family_named, recipes_of
-from assay.domain.datasets.manifests import ManifestSettings, manifest_of
+from assay.domain.datasets.manifests import ManifestSettings, lacking_entry, manifest_of
 from assay.domain.datasets.selection import PRESETS, Wanted, rank_of
 from assay.domain.profiles import PROFILES
+from assay.domain.rules.finding import counted
 from assay.domain.task import Refusal
+from assay.goproxy.denyfiles import read_deny_list
 
 AUTO = "auto"
 STREAM = "-"
@@ -95,13 +97,18 @@ def import_rows(
     inline: Annotated[
         bool, typer.Option("--inline", help="Put whole tasks into the manifests; always so for --out -.")
     ] = False,
+    deny_list: Annotated[
+        Path | None,
+        typer.Option(help="Deny list of `assay deny-list build`: gives each Go task its spec.goPolicy."),
+    ] = None,
     refusals: Annotated[
         Path | None, typer.Option(help="Where refused rows are listed. Default: refusals.jsonl in --out, else here.")
     ] = None,
 ) -> None:
     """Turn rows of public data sets into tasks. A row that cannot be one is listed with its column and reason.
 
-    Exits 1 when a file cannot be read to its end or no row is a task, 2 when an option makes no sense.
+    Exits 1 when a file cannot be read to its end, no row is a task or a Go task has no entry in the deny list, 2 when an
+    option makes no sense.
 
     Example: assay import tasks.parquet --preset openreward --languages go,python --out tasks
     """
@@ -123,13 +130,14 @@ def import_rows(
             profile=_profile(profile),
             runs=_runs(unpatched, patched, pristine),
             inline=inline or out == STREAM,
+            deny_list=read_deny_list(deny_list) if deny_list else None,
         )
         importer = _run(files, choice, settings, out, refusals)
     except (UsageError, ExpressionError, ValueError, OSError, yaml.YAMLError) as error:
         typer.echo(f"assay import: {error}", err=True)
         raise typer.Exit(2) from error
     typer.echo(summary_of(importer), err=True)
-    if importer.counts.broken or not importer.counts.tasks:
+    if importer.counts.broken or importer.counts.unlisted or not importer.counts.tasks:
         raise typer.Exit(1)
 
 
@@ -192,10 +200,14 @@ def _manifest(importer: Importer, said: Imported, settings: ManifestSettings) ->
         row=said.number,
         row_digest=said.row_digest,
     )
-    manifest = manifest_of(said.task, settings, digest=said.digest, profile=said.profile, provenance=provenance)
+    lacking = lacking_entry(said.task, settings)
+    manifest = lacking or manifest_of(
+        said.task, settings, digest=said.digest, profile=said.profile, provenance=provenance
+    )
     if isinstance(manifest, Refusal):
         importer.counts.tasks -= 1
         importer.counts.refused += 1
+        importer.counts.unlisted += manifest is lacking
         importer.tell(Told(file=said.file, row=said.number, id=said.task.task.id, refusal=manifest))
         return None
     return manifest_text(manifest)
@@ -211,6 +223,8 @@ def summary_of(importer: Importer) -> str:
     ]
     if counts.broken:
         lines.append(f"{counts.broken} files could not be read to their end")
+    if counts.unlisted:
+        lines.append(f"{counted(counts.unlisted, 'Go task')} without an entry in the deny list")
     lines += [f"{id_!r} and the id in {place} differ in case alone" for id_, place in seen.case_only[:10]]
     if seen.shared_commits:
         lines.append(f"{seen.shared_commits} rows share repository and commit with another one")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import ValidationError
@@ -36,6 +36,7 @@ from assay.domain.episodes import (
     validated_expectation,
     waiting_episode,
 )
+from assay.domain.goproxy.policies import policy_of_episode
 from assay.domain.grading import Expectation, Grade, RewardMode
 from assay.domain.manifests import Owner
 from assay.domain.outcomes import Artifact
@@ -49,6 +50,16 @@ AGAIN_SECONDS = 15.0
 """How often an episode looks for what it waits for outside of itself."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """What an episode works on: the task, what is expected of it, its image by digest where that is known, its Go policy."""
+
+    task: Task
+    expected: Expectation
+    pinned: str = ""
+    go_policy: api.GoPolicy | None = None
+
+
 class EpisodeLine:
     """AgentEpisodes, as ``Reconciler`` drives them."""
 
@@ -58,7 +69,7 @@ class EpisodeLine:
         self._client = client
         self._store = store
         self._sandboxes = sandboxes
-        self._tasks: dict[str, tuple[Task, Expectation, str]] = {}
+        self._tasks: dict[str, Given] = {}
 
     async def memory_of(self, raw: Mapping[str, Any]) -> Memory | Idle | Refusal:
         """Return a fresh memory of a prediction, what it waits for, or the field that keeps it from being graded."""
@@ -74,8 +85,7 @@ class EpisodeLine:
             return given
         if isinstance(content, Refusal):
             return content
-        task, expected, pinned = given
-        return await self._memory(raw, spec, task, expected, pinned, content)
+        return await self._memory(raw, spec, given, content)
 
     async def _sandbox(self, raw: Mapping[str, Any], spec: api.AgentEpisodeSpec) -> Memory | Idle | Refusal:
         """Take the sandbox's next step; a submission that is to be graded becomes a memory."""
@@ -93,35 +103,32 @@ class EpisodeLine:
             return given
         if isinstance(limits, Refusal):
             return limits
+        policy = policy_of_episode(spec, given.go_policy)
+        if isinstance(policy, Refusal):
+            return policy
         self._tasks[uid] = given
-        task, expected, pinned = given
         episode = Episode(
             raw=raw,
             spec=spec,
             status=_status_from(raw),
             owner=_owner(raw, spec),
-            task=task,
+            task=given.task,
             limits=limits,
-            pinned=pinned,
+            pinned=given.pinned,
+            go_policy=policy,
         )
         step = await self._sandboxes.step(episode)
         if isinstance(step, Idle):
             return step
-        grading = replace(grading_of(step.content, task, expected, RewardMode(spec.reward)), diff=step.diff)
-        return self._grading_memory(raw, spec, task, step.pinned, replace(grading, number=step.number))
+        grading = replace(grading_of(step.content, given.task, given.expected, RewardMode(spec.reward)), diff=step.diff)
+        return self._grading_memory(raw, spec, given.task, step.pinned, replace(grading, number=step.number))
 
-    async def _memory(  # noqa: PLR0913, PLR0917 - the parts of one memory
-        self,
-        raw: Mapping[str, Any],
-        spec: api.AgentEpisodeSpec,
-        task: Task,
-        expected: Expectation,
-        pinned: str,
-        content: bytes,
+    async def _memory(
+        self, raw: Mapping[str, Any], spec: api.AgentEpisodeSpec, given: Given, content: bytes
     ) -> Memory | Refusal:
-        grading = grading_of(content, task, expected, RewardMode(spec.reward))
+        grading = grading_of(content, given.task, given.expected, RewardMode(spec.reward))
         diff = await asyncio.to_thread(self._store.put, content)
-        return self._grading_memory(raw, spec, task, pinned, replace(grading, diff=diff))
+        return self._grading_memory(raw, spec, given.task, given.pinned, replace(grading, diff=diff))
 
     @staticmethod
     def _grading_memory(
@@ -152,22 +159,19 @@ class EpisodeLine:
         except ArtifactLostError as lost:
             return Refusal(field="spec.submission.digest", why=str(lost))
 
-    async def _given(
-        self, raw: Mapping[str, Any], spec: api.AgentEpisodeSpec
-    ) -> tuple[Task, Expectation, str] | Idle | Refusal:
-        """Return the task, what is expected of it and its image by digest, where that is known."""
+    async def _given(self, raw: Mapping[str, Any], spec: api.AgentEpisodeSpec) -> Given | Idle | Refusal:
         if spec.validation is not None:
             return await self._validated(raw, spec.validation)
-        given = spec.task or await self._bundled(raw)
-        if not isinstance(given, api.Task):
-            return given
-        task = task_from_spec(given)
+        said = spec.task or await self._bundled(raw)
+        if not isinstance(said, api.Task):
+            return said
+        task = task_from_spec(said)
         expected = inline_expectation(task) if isinstance(task, Task) else task
         if isinstance(task, Refusal) or isinstance(expected, Refusal):
             return task if isinstance(task, Refusal) else expected  # type: ignore[return-value]
-        return task, expected, ""
+        return Given(task=task, expected=expected)
 
-    async def _validated(self, raw: Mapping[str, Any], name: str) -> tuple[Task, Expectation, str] | Idle | Refusal:
+    async def _validated(self, raw: Mapping[str, Any], name: str) -> Given | Idle | Refusal:
         try:
             found = await self._client.get(TASK_VALIDATIONS, raw["metadata"]["namespace"], name)
         except ApiError as error:
@@ -197,7 +201,12 @@ class EpisodeLine:
         expected = validated_expectation(task, status, report)
         if isinstance(expected, Refusal):
             return expected
-        return task, expected, status.image.digest if "@sha256:" in status.image.digest else ""
+        return Given(
+            task=task,
+            expected=expected,
+            pinned=status.image.digest if "@sha256:" in status.image.digest else "",
+            go_policy=validation.spec.go_policy,
+        )
 
     async def _bundled(
         self, raw: Mapping[str, Any], referring: Mapping[str, Any] | None = None

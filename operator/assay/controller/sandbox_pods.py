@@ -61,6 +61,8 @@ class Episode:
     task: Task
     limits: Limits
     pinned: str
+    go_policy: api.GoPolicy | None = None
+    """What the module gateway refuses to its sandbox; None without a way there."""
 
     @property
     def generation(self) -> int:

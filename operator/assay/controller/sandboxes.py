@@ -134,6 +134,7 @@ class SandboxDriver:
             endpoint=_endpoint(state.addresses),
             image=pinned_image(episode.task.image, state.image_id) or state.image_id,
             token_sha256=self._token_sha256(episode),
+            go_policy=episode.go_policy,
         )
 
     def _known(self, episode: Episode, seen: Seen, now: float) -> SandboxKnowledge:

@@ -66,7 +66,7 @@ class Choice:
 
 @dataclass(slots=True)
 class Counts:
-    """How many rows went where; ``notes`` count what was changed on the way."""
+    """How many rows went where; ``notes`` count what was changed on the way, ``unlisted`` refused ones without an entry."""
 
     rows: int = 0
     tasks: int = 0
@@ -75,6 +75,7 @@ class Counts:
     families: Counter[str] = field(default_factory=Counter)
     notes: Counter[str] = field(default_factory=Counter)
     broken: int = 0
+    unlisted: int = 0
 
 
 @dataclass(slots=True)

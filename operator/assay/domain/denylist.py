@@ -67,14 +67,23 @@ class EntryRefusal:
     why: str
 
 
-def episode_fields(entry: DenyEntry) -> dict[str, object]:
-    """Return the fields of an AgentEpisode's spec that open the Go module gateway to the task's sandbox."""
-    policy = {
+def is_go(language: str) -> bool:
+    """Whether a task of this language needs an entry."""
+    return language.lower() in {"go", "golang"}
+
+
+def policy_fields(entry: DenyEntry) -> dict[str, list[str]]:
+    """Return ``spec.goPolicy`` of the task's TaskValidation, or of an episode of the task."""
+    return {
         "owned": sorted(entry.owned),
         "forkNames": sorted(entry.fork_names),
         "nestedElsewhere": sorted(entry.nested_elsewhere),
     }
-    return {"network": "GoProxy", "goPolicy": policy}
+
+
+def episode_fields(entry: DenyEntry) -> dict[str, object]:
+    """Return the fields of an AgentEpisode's spec that open the Go module gateway to the task's sandbox."""
+    return {"network": "GoProxy", "goPolicy": policy_fields(entry)}
 
 
 def deny_entry_of(task: str, repo: str, files: Sequence[SourceFile], lookup: Lookup) -> DenyEntry | EntryRefusal:

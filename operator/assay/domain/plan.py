@@ -103,9 +103,10 @@ def epoch_of(spec: v1alpha1.TaskValidationSpec) -> str:
     """Return a short hash of what a spec says about runs.
 
     It stands for the generation, which also counts changes of ``suspend`` and ``priority``: those make no run new,
-    and neither does where a task came from, what was decided on its statement, which no run sees, or a regrade.
+    and neither does where a task came from, what was decided on its statement or is refused to its episodes, which no
+    run sees, or a regrade.
     """
-    beside = {"suspend", "priority", "provenance", "statement_review", "regrade"}
+    beside = {"suspend", "priority", "provenance", "statement_review", "go_policy", "regrade"}
     said = spec.model_dump_json(by_alias=True, exclude=beside)
     return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 

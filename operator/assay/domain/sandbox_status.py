@@ -53,6 +53,7 @@ class Seen:
     agent: AgentState | None = None
     egress: api.Egress | None = None
     token_sha256: str = ""
+    go_policy: api.GoPolicy | None = None
 
 
 def use_of(said: Mapping[str, Any], now: float) -> Use:
@@ -157,6 +158,7 @@ def _sandbox(previous: api.SandboxStatus, seen: Seen, started: str | None) -> ap
         "pod_uid": seen.pod.uid,
         "pod_ips": seen.state.addresses if seen.state and seen.state.addresses else previous.pod_ips,
         "token_sha256": seen.token_sha256,
+        "go_policy": seen.go_policy,
         "base": seen.use.base if seen.use and seen.use.base else previous.base,
         "started_at": started,
         "last_used_at": rfc3339(seen.use.used_at) if seen.use else previous.last_used_at,

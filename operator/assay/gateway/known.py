@@ -116,10 +116,10 @@ class KnownTasks:
             self._orders[key] = in_order(self._entries.values(), environment=environment, split=split)
         return self._orders[key]
 
-    def has(self, environment: str, task: str) -> bool:
-        """Whether a task is in an environment."""
+    def get(self, environment: str, task: str) -> TaskEntry | None:
+        """Return a task of an environment; None when it has no such task."""
         entry = self._entries.get(task)
-        return entry is not None and environment in entry.environments
+        return entry if entry and environment in entry.environments else None
 
     def begin(self) -> None:
         """Begin a list."""

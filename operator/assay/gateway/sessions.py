@@ -82,8 +82,13 @@ async def open_episode(world: World, caller: Caller, session: str, opening: Open
 
 async def _made(world: World, caller: Caller, name: str, task: str, environment: str) -> EpisodeView:
     """Create the object; one that another gateway has made meanwhile will do."""
-    if not world.tasks.has(environment, task):
+    entry = world.tasks.get(environment, task)
+    if entry is None:
         raise refused(400, f"Invalid task: environment {environment!r} has no valid task {task[:100]!r}")
+    if world.settings.episode.get("network") == "GoProxy" and not entry.owns_modules:
+        raise refused(
+            400, f"Invalid task: TaskValidation {task} has no spec.goPolicy.owned, which network GoProxy needs"
+        )
     if world.episodes.open_of(owner_label(caller.name)) >= caller.max_episodes:
         raise refused(429, f"this key may have {caller.max_episodes} episodes open at a time", Retry_After="10")
     manifest = manifest_of_episode(

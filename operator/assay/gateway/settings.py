@@ -10,7 +10,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-EPISODE_FIELDS = frozenset({"profile", "network", "goPolicy", "limits", "timeouts", "resources", "reward", "priority"})
+EPISODE_FIELDS = frozenset({"profile", "network", "limits", "timeouts", "resources", "reward", "priority"})
 """Fields of an episode's spec that the settings may fix for all episodes that clients open."""
 
 
@@ -50,6 +50,8 @@ def load_settings(file: Path | None) -> Settings:
     if not isinstance(loaded, dict):
         raise ValueError(f"{file}: must hold a mapping of settings")  # noqa: TRY004 - a wrong file
     settings = Settings.model_validate(loaded)
+    if "goPolicy" in settings.episode:
+        raise ValueError(f"{file}: episode.goPolicy: each task has its own, in spec.goPolicy of its TaskValidation")
     unknown = sorted(set(settings.episode) - EPISODE_FIELDS)
     if unknown:
         raise ValueError(f"{file}: episode.{unknown[0]}: there are {', '.join(sorted(EPISODE_FIELDS))}")

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.domain.denylist import DenyEntry, Lookup
+from assay.domain.denylist import DenyEntry, Lookup, is_go
 
 FORMAT = 1
 
@@ -30,7 +30,7 @@ def read_tasks(path: Path) -> list[TaskRow]:
     rows = _rows(path)
     tasks = []
     for number, row in enumerate(rows):
-        if str(row.get("language") or "go").lower() not in {"go", "golang"}:
+        if not is_go(str(row.get("language") or "go")):
             continue
         values = [
             row.get("instance_id") or row.get("id"),

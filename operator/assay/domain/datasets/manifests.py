@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from assay.api import v1alpha1 as api
 from assay.domain.datasets.digests import digest_of
 from assay.domain.datasets.rows import RowTask, inline_task
+from assay.domain.denylist import DenyEntry, episode_fields, is_go, policy_fields
 from assay.domain.manifests import LABEL_DATASET
 from assay.domain.task import Refusal
 
@@ -25,7 +27,10 @@ LABEL_VALUE = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ManifestSettings:
-    """What all manifests of an import have in common; ``profile`` empty: that of the row's family."""
+    """What all manifests of an import have in common; ``profile`` empty: that of the row's family.
+
+    ``deny_list`` holds an entry for each Go task, by its id; None where none was given.
+    """
 
     dataset: str
     revision: str = ""
@@ -34,6 +39,7 @@ class ManifestSettings:
     profile: str = ""
     runs: api.Runs | None = None
     inline: bool = False
+    deny_list: Mapping[str, DenyEntry] | None = None
 
 
 def object_name(dataset: str, id_: str) -> str:
@@ -76,7 +82,7 @@ def manifest_of(
     }
     if settings.namespace:
         metadata["namespace"] = settings.namespace
-    spec: dict[str, Any] = task | {"profile": settings.profile or profile}
+    spec: dict[str, Any] = task | {"profile": settings.profile or profile} | _go_fields(row, settings)
     if settings.kind == "TaskValidation":
         spec["provenance"] = provenance.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_defaults=True)
         if settings.runs:
@@ -86,3 +92,17 @@ def manifest_of(
         if row.review:
             spec["statementReview"] = row.review.model_dump(mode="json", by_alias=True, exclude_defaults=True)
     return {"apiVersion": api.API_VERSION, "kind": settings.kind, "metadata": metadata, "spec": spec}
+
+
+def lacking_entry(row: RowTask, settings: ManifestSettings) -> Refusal | None:
+    """Return why a Go task is not taken by an import with a deny list: it has no entry there."""
+    if settings.deny_list is None or row.task.id in settings.deny_list or not is_go(row.task.language):
+        return None
+    return Refusal(field="instance_id", why="is a Go task without an entry in the deny list")
+
+
+def _go_fields(row: RowTask, settings: ManifestSettings) -> dict[str, object]:
+    entry = (settings.deny_list or {}).get(row.task.id)
+    if entry is None:
+        return {}
+    return {"goPolicy": policy_fields(entry)} if settings.kind == "TaskValidation" else episode_fields(entry)

@@ -70,8 +70,9 @@ def record_of_mapping(raw: Mapping[str, object]) -> RunRecord | BadRecord:
 def record_of_episode(episode: Mapping[str, object]) -> RunRecord | BadRecord | None:
     """Read an AgentEpisode; None where it has no sandbox that may use the gateway (yet, any more, or at all).
 
-    Taken: ``spec.network`` (must be GoProxy), ``spec.goPolicy {owned, forkNames, nestedElsewhere, notAfter}``,
-    ``status {phase, sandbox {podUID, podIPs, tokenSHA256}}``, ``metadata {namespace, name}``.
+    Taken: ``spec.network`` (must be GoProxy), ``status {phase, sandbox {podUID, podIPs, tokenSHA256, goPolicy {owned,
+    forkNames, nestedElsewhere, notAfter}}}``, ``metadata {namespace, name}``.  The policy is the one that the operator has
+    put together of the task's and the episode's: neither ``spec`` alone says it all.
     """
     metadata, spec, status = (_part(episode, key) for key in ("metadata", "spec", "status"))
     sandbox = _part(status, "sandbox")
@@ -79,7 +80,7 @@ def record_of_episode(episode: Mapping[str, object]) -> RunRecord | BadRecord | 
         return None
     if metadata.get("deletionTimestamp") or str(status.get("phase")) in _ENDED:
         return None
-    policy = dict(_part(spec, "goPolicy"))
+    policy = dict(_part(sandbox, "goPolicy"))
     return record_of_mapping(
         {
             **policy,
@@ -90,6 +91,17 @@ def record_of_episode(episode: Mapping[str, object]) -> RunRecord | BadRecord | 
             "addresses": sandbox.get("podIPs", []),
         }
     )
+
+
+def time_of(text: str) -> datetime:
+    """Return a cut-off's time; raises ValueError, with what it must be, for another text."""
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise ValueError("must be a time after RFC 3339") from error
+    if time.tzinfo is None:
+        raise ValueError("must name its offset from UTC")
+    return time
 
 
 def normal_address(text: str) -> str:
@@ -149,9 +161,6 @@ def _time(raw: Mapping[str, object], field: str) -> datetime | None:
     if value is None:
         return None
     try:
-        time = datetime.fromisoformat(str(value))
+        return time_of(str(value))
     except ValueError as error:
-        raise _UnreadableError(field, "must be a time after RFC 3339") from error
-    if time.tzinfo is None:
-        raise _UnreadableError(field, "must name its offset from UTC")
-    return time
+        raise _UnreadableError(field, str(error)) from error

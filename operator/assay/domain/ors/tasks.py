@@ -15,12 +15,16 @@ _SPLIT_OF = {"train": "train", "eval": "test"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskEntry:
-    """A task that can be chosen.  ``row`` orders a data set's tasks, those without one come last by name."""
+    """A task that can be chosen.  ``row`` orders a data set's tasks, those without one come last by name.
+
+    ``owns_modules``: whether it says which of Go's modules are its own, without which no episode of it gets others.
+    """
 
     name: str
     environments: tuple[str, ...]
     split: str
     row: float
+    owns_modules: bool
 
 
 def entry_of(
@@ -46,6 +50,7 @@ def entry_of(
         environments=tuple(name.lower() for name in names),
         split=split_of(spec),
         row=_row(metadata.get("annotations") or {}),
+        owns_modules=bool((spec.get("goPolicy") or {}).get("owned")),
     )
 
 
