@@ -157,10 +157,10 @@ async def test_an_episode_with_modules_is_opened_only_for_tasks_that_say_which_a
 ) -> None:
     await add_task(stage.client, stage.namespace, "go", goPolicy={"owned": ["x.dev/lantern"]})
     async with stage.gateway(episode={"network": "GoProxy"}) as gateway:
-        raw = Raw(session, gateway.port, KEYS["alice"], "s1")
+        raw = Raw(session, gateway.port, sid="s1")
         status, answer = await raw.post("/create", {"task_spec": {"task": "first"}})
         assert (status, "TaskValidation first has no spec.goPolicy.owned" in answer["detail"]) == (400, True)
-        assert await raw.post("/create", {"task_spec": {"task": "go"}}) == (200, {"sid": "s1"})
+        await raw.create("go")
     made = await stage.client.get(AGENT_EPISODES, stage.namespace, NAME)
     assert (made["spec"]["network"], "goPolicy" in made["spec"]) == ("GoProxy", False)
 
