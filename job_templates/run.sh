@@ -9,10 +9,7 @@
 # ASSAY_GO_OFFLINE=1 (check GoOffline): the commands' go command is shut off from every server.
 # Descriptors: 3 ctl, 4 ack, 5 out, 6 err.  Own variables begin with assay_, so that none of the image's is overwritten.
 
-# bash can give a background job default signals and a process group of its own; dash without a terminal cannot.
-if [ -z "${BASH_VERSION-}" ] && bash --posix -c : >/dev/null 2>&1; then
-	exec bash --posix "$0"
-fi
+. "${0%/*}/git.sh"
 
 assay_io=${ASSAY_IO:-/assay/io}
 assay_in=${ASSAY_IN:-/assay/in}
@@ -27,10 +24,7 @@ unset ASSAY_IO ASSAY_IN ASSAY_CGROUP ASSAY_WORKDIR ASSAY_PATCHES ASSAY_BASE_COMM
 unset ASSAY_GO_OFFLINE
 
 assay_scratch=$assay_io/scratch
-assay_tab=$(printf '\t')
-assay_newline='
-'
-assay_pid= assay_fired= assay_token= assay_objects=
+assay_pid= assay_fired= assay_token=
 
 # --- talking to the witness ---------------------------------------------------------------------------------------
 
@@ -48,7 +42,9 @@ assay_end() {
 	exit "$1"
 }
 
-assay_setup_fails() {
+# assay_fails REASON [WORDS]: the set-up does.
+assay_fails() {
+	[ -z "${2-}" ] || printf '%s\n' "$2" >&6
 	assay_say fact setupFailed "$1"
 	exit 95
 }
@@ -137,35 +133,22 @@ assay_sweep() {
 
 # --- set-up -------------------------------------------------------------------------------------------------------
 
-# git, whatever the image's configuration and whoever owns the repository.  safe.directory stands in a file as well:
-# git 2.35.2 to 2.37 and its backports believe it nowhere else, and git before 2.32 reads $HOME alone.
-assay_git() {
-	(
-		unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_OBJECT_DIRECTORY GIT_ALTERNATE_OBJECT_DIRECTORIES GIT_NAMESPACE
-		unset GIT_CEILING_DIRECTORIES GIT_CONFIG_COUNT GIT_CONFIG_PARAMETERS GIT_EXTERNAL_DIFF GIT_TRACE GIT_PREFIX
-		HOME=$assay_scratch XDG_CONFIG_HOME=$assay_scratch GIT_CONFIG_GLOBAL=$assay_scratch/.gitconfig
-		GIT_CONFIG_NOSYSTEM=1 GIT_ATTR_NOSYSTEM=1 GIT_OPTIONAL_LOCKS=0 GIT_TERMINAL_PROMPT=0 LC_ALL=C
-		export HOME XDG_CONFIG_HOME GIT_CONFIG_GLOBAL GIT_CONFIG_NOSYSTEM GIT_ATTR_NOSYSTEM GIT_OPTIONAL_LOCKS
-		export GIT_TERMINAL_PROMPT LC_ALL
-		if [ -n "$assay_objects" ]; then
-			GIT_INDEX_FILE=$assay_scratch/index GIT_OBJECT_DIRECTORY=$assay_scratch/objects
-			GIT_ALTERNATE_OBJECT_DIRECTORIES=$assay_objects
-			export GIT_INDEX_FILE GIT_OBJECT_DIRECTORY GIT_ALTERNATE_OBJECT_DIRECTORIES
-		fi
-		exec git -c safe.directory='*' -c core.hooksPath=/dev/null -c core.autocrlf=false -c core.fsmonitor=false \
-			-c core.attributesFile=/dev/null -c core.excludesFile=/dev/null -c core.quotePath=true -c core.splitIndex=false \
-			-c apply.whitespace=nowarn -c apply.ignoreWhitespace=no "$@"
-	)
-}
-
 assay_setup() {
 	set +m
 	trap - TERM ALRM
-	if [ -n "$assay_patches" ] && ! command -v git >/dev/null 2>&1; then
-		assay_setup_fails GitMissing
+	if ! command -v git >/dev/null 2>&1; then
+		[ -z "$assay_patches" ] || assay_fails GitMissing
+		exit 0
 	fi
-	assay_find_repository || exit 0
+	if ! assay_find_repository; then
+		[ -z "$assay_patches" ] || assay_fails "$assay_reason" "$assay_words"
+		exit 0
+	fi
+	assay_say fact head "$assay_head"
+	[ -z "$assay_base" ] || assay_say fact base "$(assay_base_is)"
 	assay_find_dirt
+	assay_say fact dirty "$assay_dirty"
+	[ "$assay_dirty" -eq 0 ] || exit 96
 	for assay_patch in $assay_patches; do
 		assay_apply "$assay_patch"
 		[ "$assay_patch" != submission ] || assay_confine
@@ -173,87 +156,8 @@ assay_setup() {
 	exit 0
 }
 
-# Enters the top of the work tree; returns 1 when there is none and none is needed.
-assay_find_repository() {
-	command -v git >/dev/null 2>&1 || return 1
-	assay_git init -q --bare --template= "$assay_scratch" >/dev/null 2>&1 || assay_setup_fails ScratchUnavailable
-	{
-		printf '[safe]\n\tdirectory = *\n'
-		assay_folder=$(pwd -P)
-		while [ -n "$assay_folder" ]; do
-			printf '\tdirectory = %s\n' "$assay_folder"
-			assay_folder=${assay_folder%/*}
-		done
-	} >"$assay_scratch/.gitconfig" || assay_setup_fails ScratchUnavailable
-	if ! assay_top=$(assay_git rev-parse --show-toplevel 2>&1) || ! cd "$assay_top"; then
-		[ -n "$assay_patches" ] || return 1
-		printf '%s\n' "$assay_top" >&6
-		assay_setup_fails NotARepository
-	fi
-	if ! assay_head=$(assay_git rev-parse -q --verify 'HEAD^{commit}'); then
-		[ -z "$assay_patches" ] || assay_setup_fails NoCommit
-		return 1
-	fi
-	assay_say fact head "$assay_head"
-	[ -z "$assay_base" ] || assay_say fact base "$(assay_base_is)"
-}
-
-# Where the task's base commit lies: head, ancestor (the image has commits on top), other, absent.
-assay_base_is() {
-	if [ "$assay_base" = "$assay_head" ]; then
-		echo head
-	elif ! assay_git cat-file -e "$assay_base^{commit}" 2>/dev/null; then
-		echo absent
-	elif assay_git merge-base --is-ancestor "$assay_base" HEAD 2>/dev/null; then
-		echo ancestor
-	else
-		echo other
-	fi
-}
-
-# Compares the work tree with HEAD through an index of our own (the image's stays as it is, and need not be writable).
-# Files whose raw bytes equal the commit's are clean, whatever attributes say of line ends; so are filtered ones (LFS).
-assay_find_dirt() {
-	assay_staged=$(assay_git diff-index --cached --diff-filter=A --name-only HEAD 2>/dev/null)
-	assay_objects=$(assay_git rev-parse --git-path objects)
-	case $assay_objects in /*) ;; *) assay_objects=$PWD/$assay_objects ;; esac
-	assay_message=$(assay_git read-tree HEAD 2>&1) || assay_git_fails
-	assay_git update-index -q --refresh >/dev/null 2>&1
-	assay_changed=$(assay_git diff-files --ignore-submodules=dirty 2>&1) || {
-		assay_message=$assay_changed
-		assay_git_fails
-	}
-	assay_dirty=0 assay_checks=0
-	set -f
-	IFS=$assay_newline
-	for assay_line in $assay_changed; do
-		IFS=' '
-		assay_is_clean "${assay_line#*"$assay_tab"}" ${assay_line%%"$assay_tab"*} || assay_note_dirt "${assay_line#*"$assay_tab"}"
-	done
-	IFS=$assay_newline
-	for assay_line in $assay_staged; do
-		IFS=' '
-		assay_note_dirt "$assay_line"
-	done
-	unset IFS
-	set +f
-	assay_say fact dirty "$assay_dirty"
-	[ "$assay_dirty" -eq 0 ] || exit 96
-}
-
-# PATH :OLDMODE NEWMODE OLDHASH NEWHASH STATUS.  Only so many paths are looked at closely, one process each.
-assay_is_clean() {
-	[ "$6" = M ] && [ "$2" = ":$3" ] && [ "$assay_checks" -lt 200 ] || return 1
-	assay_checks=$((assay_checks + 1))
-	[ "$(assay_git hash-object --no-filters -- "$1" 2>/dev/null)" = "$4" ] && return 0
-	case $(assay_git check-attr filter -- "$1" 2>/dev/null) in
-	'' | *': unspecified' | *': unset') return 1 ;;
-	esac
-}
-
 assay_note_dirt() {
-	assay_dirty=$((assay_dirty + 1))
-	[ "$assay_dirty" -gt 10 ] || assay_say fact "dirtyPath-$assay_dirty" "$1"
+	assay_say fact "dirtyPath-$assay_dirty" "$1"
 }
 
 # Applies one patch exactly: first blob to blob through our own index, so that no byte outside of the hunks changes even
@@ -261,7 +165,7 @@ assay_note_dirt() {
 assay_apply() {
 	assay_last=
 	for assay_chunk in "$assay_in/$1.patch."*; do
-		[ -f "$assay_chunk" ] || assay_setup_fails PatchMissing
+		[ -f "$assay_chunk" ] || assay_fails PatchMissing
 		[ ! -s "$assay_chunk" ] || assay_last=$assay_chunk
 	done
 	if [ -n "$assay_last" ]; then
@@ -285,7 +189,9 @@ assay_feed() {
 			assay_git apply --whitespace=nowarn "$@" 2>&1
 	) && return
 	case $assay_message in
-	*'No space left'* | *'Disk quota exceeded'* | *'Permission denied'* | *'Read-only file system'*) assay_git_fails ;;
+	*'No space left'* | *'Disk quota exceeded'* | *'Permission denied'* | *'Read-only file system'*)
+		assay_git_fails "$assay_message"
+		;;
 	esac
 	return 1
 }
@@ -319,16 +225,6 @@ assay_confine() {
 	done
 	unset IFS
 	set +f
-}
-
-# git could not do its work here: a fault of the place, not of the patch.
-assay_git_fails() {
-	printf '%s\n' "$assay_message" >&6
-	case $assay_message in
-	*'No space left'* | *'Disk quota exceeded'*) assay_setup_fails StorageFull ;;
-	*'Permission denied'* | *'Read-only file system'*) assay_setup_fails WorktreeReadOnly ;;
-	*) assay_setup_fails GitFailed ;;
-	esac
 }
 
 # --- Go without a network ------------------------------------------------------------------------------------------
@@ -402,9 +298,7 @@ assay_report_memory() {
 trap 'assay_fired=1' ALRM
 trap '[ -z "$assay_pid" ] || { assay_signal KILL; kill -KILL "$assay_dog"; }; exit 143' TERM
 
-until [ -p "$assay_io/ack" ]; do
-	sleep 0.02 2>/dev/null || sleep 1
-done
+assay_begin ack
 exec 3>"$assay_io/ctl" 4<"$assay_io/ack" 5>"$assay_io/out" 6>"$assay_io/err"
 printf '\nhello\n' >&3
 IFS= read -r assay_token <&4 || exit 98
@@ -414,13 +308,6 @@ if [ -n "${BASH_VERSION-}" ]; then
 	assay_monitor=1
 elif command -v setsid >/dev/null 2>&1; then
 	assay_setsid=1
-fi
-assay_shell=sh
-! command -v bash >/dev/null 2>&1 || assay_shell=bash
-if [ -z "${HOME-}" ]; then
-	HOME=/root
-	[ -w "$HOME" ] || HOME=/tmp
-	export HOME
 fi
 
 assay_say mark setup

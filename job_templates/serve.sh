@@ -12,10 +12,7 @@
 # Set-up failures: "failed REASON WORDS" on `ans` and in the termination message; exit code 96 for a dirty tree, else 95.
 # Descriptors: 3 req, 4 ans, 7 the running call's output.  Own variables begin with assay_.
 
-# bash can give a background job default signals and a process group of its own; dash without a terminal cannot.
-if [ -z "${BASH_VERSION-}" ] && bash --posix -c : >/dev/null 2>&1; then
-	exec bash --posix "$0"
-fi
+. "${0%/*}/git.sh"
 
 assay_io=${ASSAY_IO:-/assay/io}
 assay_workdir=${ASSAY_WORKDIR-}
@@ -25,10 +22,7 @@ assay_most_bytes=${ASSAY_SUBMISSION_BYTES:-67108864}
 unset ASSAY_IO ASSAY_WORKDIR ASSAY_BASE_COMMIT ASSAY_TERMINATION_MESSAGE ASSAY_SUBMISSION_BYTES
 
 assay_scratch=$assay_io/scratch
-assay_tab=$(printf '\t')
-assay_newline='
-'
-assay_facts= assay_store= assay_own=
+assay_facts= assay_paths=
 assay_last=0 assay_rc=0 assay_running=
 
 # --- talking to the witness ---------------------------------------------------------------------------------------
@@ -49,98 +43,8 @@ assay_fails() {
 	exit 95
 }
 
-# git could not do its work here; its words tell the reason.
-assay_git_fails() {
-	case $1 in
-	*'No space left'* | *'Disk quota exceeded'*) assay_fails StorageFull "$1" ;;
-	*'Permission denied'* | *'Read-only file system'*) assay_fails WorktreeReadOnly "$1" ;;
-	*) assay_fails GitFailed "$1" ;;
-	esac
-}
-
-# --- git ----------------------------------------------------------------------------------------------------------
-
-# git, whatever the image's configuration and whoever owns the repository (see run.sh).  With assay_store: a git
-# directory of our own over the work tree, so that nothing in the repository's .git but its objects is looked at.
-assay_git() {
-	(
-		unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_OBJECT_DIRECTORY GIT_ALTERNATE_OBJECT_DIRECTORIES GIT_NAMESPACE
-		unset GIT_CEILING_DIRECTORIES GIT_CONFIG_COUNT GIT_CONFIG_PARAMETERS GIT_EXTERNAL_DIFF GIT_TRACE GIT_PREFIX
-		HOME=$assay_scratch XDG_CONFIG_HOME=$assay_scratch GIT_CONFIG_GLOBAL=$assay_scratch/.gitconfig
-		GIT_CONFIG_NOSYSTEM=1 GIT_ATTR_NOSYSTEM=1 GIT_OPTIONAL_LOCKS=0 GIT_TERMINAL_PROMPT=0 LC_ALL=C
-		export HOME XDG_CONFIG_HOME GIT_CONFIG_GLOBAL GIT_CONFIG_NOSYSTEM GIT_ATTR_NOSYSTEM GIT_OPTIONAL_LOCKS
-		export GIT_TERMINAL_PROMPT LC_ALL
-		if [ -n "$assay_store" ]; then
-			GIT_DIR=$assay_store GIT_WORK_TREE=$assay_top GIT_INDEX_FILE=$assay_store/$assay_index
-			GIT_ALTERNATE_OBJECT_DIRECTORIES=$assay_top/.git/objects
-			export GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_ALTERNATE_OBJECT_DIRECTORIES
-		elif [ -n "$assay_own" ]; then
-			GIT_INDEX_FILE=$assay_scratch/index GIT_OBJECT_DIRECTORY=$assay_scratch/objects
-			GIT_ALTERNATE_OBJECT_DIRECTORIES=$assay_own
-			export GIT_INDEX_FILE GIT_OBJECT_DIRECTORY GIT_ALTERNATE_OBJECT_DIRECTORIES
-		fi
-		exec git -c safe.directory='*' -c core.hooksPath=/dev/null -c core.autocrlf=false -c core.fsmonitor=false \
-			-c core.attributesFile=/dev/null -c core.excludesFile=/dev/null -c core.quotePath=true -c core.splitIndex=false \
-			-c core.compression=1 -c core.logAllRefUpdates=false -c gc.auto=0 "$@"
-	)
-}
-
-assay_find_repository() {
-	for assay_tool in cat mkdir mv rm git; do
-		command -v "$assay_tool" >/dev/null 2>&1 || assay_fails ToolMissing "the image has no $assay_tool"
-	done
-	assay_git init -q --bare --template= "$assay_scratch" >/dev/null 2>&1 || assay_fails ScratchUnavailable "$assay_scratch"
-	{
-		printf '[safe]\n\tdirectory = *\n'
-		assay_folder=$(pwd -P)
-		while [ -n "$assay_folder" ]; do
-			printf '\tdirectory = %s\n' "$assay_folder"
-			assay_folder=${assay_folder%/*}
-		done
-	} >"$assay_scratch/.gitconfig" || assay_fails ScratchUnavailable "$assay_scratch"
-	assay_top=$(assay_git rev-parse --show-toplevel 2>&1) && cd "$assay_top" || assay_fails NotARepository "$assay_top"
-	assay_head=$(assay_git rev-parse -q --verify 'HEAD^{commit}') || assay_fails NoCommit "$assay_top"
-	assay_kind=head
-	if [ -n "$assay_base" ] && [ "$assay_base" != "$assay_head" ]; then
-		assay_kind=absent
-		! assay_git cat-file -e "$assay_base^{commit}" 2>/dev/null || assay_kind=other
-		! assay_git merge-base --is-ancestor "$assay_base" HEAD 2>/dev/null || assay_kind=ancestor
-	fi
-	assay_fact base "$assay_head"
-	assay_fact baseIs "$assay_kind"
-}
-
-# As run.sh does it: files whose raw bytes equal the commit's are clean, and so are filtered ones.
-assay_find_dirt() {
-	assay_changed=$(assay_git diff-index --cached --diff-filter=A HEAD 2>/dev/null)
-	assay_own=$(assay_git rev-parse --git-path objects)
-	case $assay_own in /*) ;; *) assay_own=$PWD/$assay_own ;; esac
-	assay_said=$(assay_git read-tree HEAD 2>&1) || assay_git_fails "$assay_said"
-	assay_git update-index -q --refresh >/dev/null 2>&1
-	assay_said=$(assay_git diff-files --ignore-submodules=dirty 2>&1) || assay_git_fails "$assay_said"
-	assay_dirty=0 assay_paths= assay_checks=0
-	set -f
-	IFS=$assay_newline
-	for assay_line in $assay_changed $assay_said; do
-		IFS=' '
-		assay_is_clean "${assay_line#*"$assay_tab"}" ${assay_line%%"$assay_tab"*} && continue
-		assay_dirty=$((assay_dirty + 1))
-		[ "$assay_dirty" -gt 10 ] || assay_paths="$assay_paths ${assay_line#*"$assay_tab"}"
-	done
-	unset IFS
-	set +f
-	assay_own=
-	[ "$assay_dirty" -eq 0 ] || assay_fails TreeDirty "$assay_dirty paths differ from HEAD:$assay_paths"
-}
-
-# PATH :OLDMODE NEWMODE OLDHASH NEWHASH STATUS.  Only so many paths are looked at closely, one process each.
-assay_is_clean() {
-	[ "$6" = M ] && [ "$2" = ":$3" ] && [ "$assay_checks" -lt 200 ] || return 1
-	assay_checks=$((assay_checks + 1))
-	[ "$(assay_git hash-object --no-filters -- "$1" 2>/dev/null)" = "$4" ] && return 0
-	case $(assay_git check-attr filter -- "$1" 2>/dev/null) in
-	'' | *': unspecified' | *': unset') return 1 ;;
-	esac
+assay_note_dirt() {
+	assay_paths="$assay_paths $1"
 }
 
 # --- a work tree without history ----------------------------------------------------------------------------------
@@ -465,9 +369,7 @@ assay_kill() {
 
 trap 'exit 143' TERM
 
-until [ -p "$assay_io/ans" ]; do
-	sleep 0.02 2>/dev/null || sleep 1
-done
+assay_begin ans
 exec 3<>"$assay_io/req" 4<>"$assay_io/ans"
 # Freezing means stopping every process that can be seen: never outside of a container.
 [ $$ -eq 1 ] || assay_fails NotFirstProcess "serve.sh must be the first process of its container"
@@ -475,18 +377,18 @@ exec 3<>"$assay_io/req" 4<>"$assay_io/ans"
 assay_monitor= assay_setsid=
 [ -z "${BASH_VERSION-}" ] || assay_monitor=1
 ! command -v setsid >/dev/null 2>&1 || assay_setsid=1
-assay_shell=sh
-! command -v bash >/dev/null 2>&1 || assay_shell=bash
-if [ -z "${HOME-}" ]; then
-	HOME=/root
-	[ -w "$HOME" ] || HOME=/tmp
-	export HOME
-fi
 
 [ -z "$assay_workdir" ] || cd "$assay_workdir" 2>/dev/null || assay_fails WorkdirMissing "$assay_workdir"
 assay_home=$PWD
-assay_find_repository
+for assay_tool in cat mkdir mv rm git; do
+	command -v "$assay_tool" >/dev/null 2>&1 || assay_fails ToolMissing "the image has no $assay_tool"
+done
+assay_find_repository || assay_fails "$assay_reason" "$assay_words"
+assay_fact base "$assay_head"
+assay_fact baseIs "$(assay_base_is)"
 assay_find_dirt
+assay_objects=
+[ "$assay_dirty" -eq 0 ] || assay_fails TreeDirty "$assay_dirty paths differ from HEAD:$assay_paths"
 assay_drop_history
 assay_note_base
 rm -rf "$assay_scratch"

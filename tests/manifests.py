@@ -15,7 +15,7 @@ from builders import make_run, make_task
 TEMPLATE: dict[str, Any] = yaml.safe_load(
     (Path(__file__).parents[1] / "job_templates" / "run.yaml").read_text(encoding="utf-8")
 )
-SCRIPT = b"#!/bin/sh\nexit 0\n"
+SCRIPTS = {"run.sh": b"#!/bin/sh\nexit 0\n", "git.sh": b"# git\n"}
 INSPECTOR = b"echo done\n"
 OWNER = Owner(
     namespace="assay-runs", name="lantern-7", uid="6f2d9a52-0b8e-4e0f-9f5c-1f1e2d3c4b5a", epoch="0123456789ab"
@@ -55,7 +55,7 @@ def pod(run: str, task: Task, *, attempt: int = 1, image: str = "", settings: Ru
         owner=OWNER,
         task=task,
         limits=LIMITS,
-        files=inputs_of(task, OWNER, SCRIPT, INSPECTOR).files,
+        files=inputs_of(task, OWNER, SCRIPTS, INSPECTOR).files,
         image=image or task.image,
         template=TEMPLATE,
         settings=settings,
@@ -76,6 +76,6 @@ def golden_manifests() -> dict[str, list[dict[str, Any]]]:
         "pod-large.yaml": [pod("patched-1", LARGE)],
         "pod-inspect.yaml": [pod("inspect-1", checked)],
         "pod-patched-go-offline.yaml": [pod("patched-1", checked)],
-        "secrets-inspect.yaml": list(inputs_of(checked, OWNER, SCRIPT, INSPECTOR).secrets),
-        "secrets.yaml": list(inputs_of(small, OWNER, SCRIPT).secrets),
+        "secrets-inspect.yaml": list(inputs_of(checked, OWNER, SCRIPTS, INSPECTOR).secrets),
+        "secrets.yaml": list(inputs_of(small, OWNER, SCRIPTS).secrets),
     }

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
-from assay.domain.manifests import Owner, RunSettings, sandbox_of, sandbox_secret_of
+from assay.domain.manifests import SANDBOX_SCRIPTS, Owner, RunSettings, sandbox_of, sandbox_secret_of
 from builders import make_limits, make_task
 from conftest import ROOT, TestCluster
 
@@ -117,7 +117,8 @@ def test_a_sandbox_serves_its_clients_and_nobody_else_and_holds_nothing_that_it_
     cluster.kubectl("create", "configmap", "owner", "-n", RUNS)
     uid = cluster.kubectl("get", "configmap", "owner", "-n", RUNS, "-o", "jsonpath={.metadata.uid}").stdout
     owner = Owner(namespace=RUNS, name="owner", uid=uid, epoch="1", kind="ConfigMap", api_version="v1")
-    secret = sandbox_secret_of(owner, KEY, (ROOT / "job_templates" / "serve.sh").read_bytes())
+    scripts = {name: (ROOT / "job_templates" / name).read_bytes() for name in SANDBOX_SCRIPTS}
+    secret = sandbox_secret_of(owner, KEY, scripts)
     task = make_task(workdir=spec.get("workdir", ""), base_commit=spec["baseCommit"])
     pod = sandbox_of(
         1,

@@ -127,7 +127,7 @@ async def made(tmp_path: Path) -> AsyncIterator[Made]:
                 cache,
                 settings,
                 run_settings=lambda: None,
-                templates=Templates(sandbox={}, script=b"", agent={}),
+                templates=Templates(sandbox={}, scripts={}, agent={}),
             ),
         )
         drivers.append(driver)
@@ -140,7 +140,7 @@ async def made(tmp_path: Path) -> AsyncIterator[Made]:
             recorder=Recorder(world),  # type: ignore[arg-type]
             lines={"AgentEpisode": EpisodeLine(world, store, driver)},  # type: ignore[arg-type]
             template={},
-            script=b"",
+            scripts={},
             infra_retries=1,
         )
         return world, reconciler

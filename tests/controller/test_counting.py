@@ -38,7 +38,7 @@ async def test_the_last_look_counts_and_one_that_fails_keeps_the_count_before(
     )
     ended = {"name": "agent", "state": {"terminated": {"exitCode": 0}}}
     cache.see_pod(pod("agent", {"containerStatuses": [ended]}))
-    templates = Templates(sandbox={}, script=b"", agent={})
+    templates = Templates(sandbox={}, scripts={}, agent={})
     pods = SandboxPods(None, cache, SETTINGS, run_settings=lambda: None, templates=templates)  # type: ignore[arg-type]
     driver = SandboxDriver(
         client=None,  # type: ignore[arg-type]

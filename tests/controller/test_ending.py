@@ -64,7 +64,7 @@ async def test_a_pod_that_is_left_is_deleted_also_when_the_end_is_told_in_the_mi
         recorder=Recorder(server),  # type: ignore[arg-type]
         lines={"AgentEpisode": EpisodeLine(server, store)},  # type: ignore[arg-type]
         template={},
-        script=b"",
+        scripts={},
         infra_retries=1,
     )
     queue.add(UID)

@@ -59,7 +59,7 @@ async def test_sandboxes_that_are_asked_for_at_once_are_no_more_than_there_may_b
         cache,
         SETTINGS,
         run_settings=lambda: settings,
-        templates=Templates(sandbox=template, script=b"", agent={}),
+        templates=Templates(sandbox=template, scripts={}, agent={}),
     )
     made = await asyncio.gather(*(pods.create_sandbox(episode(number), 1) for number in range(10)))
     assert (made.count(True), len(server.made)) == (MOST, MOST)
@@ -74,7 +74,7 @@ async def test_room_is_made_for_a_grading_that_finds_no_node() -> None:
         labels = {"assay.dev/object": "uid-e", "assay.dev/run": run}
         metadata = {"namespace": "runs", "name": run, "uid": f"uid-{run}", "labels": labels}
         cache.see_pod({"metadata": metadata, "status": {"phase": "Pending", "conditions": conditions}})
-    templates = Templates(sandbox={}, script=b"", agent={})
+    templates = Templates(sandbox={}, scripts={}, agent={})
     pods = SandboxPods(server, cache, SETTINGS, run_settings=lambda: None, templates=templates)  # type: ignore[arg-type]
     await pods.make_room()
     await pods.make_room()

@@ -55,7 +55,7 @@ def reconciler_of(server: Server, store: Path) -> Reconciler:
         recorder=Recorder(server),
         lines={"TaskValidation": ValidationLine(Store(f"file://{store}"), cache)},
         template={},
-        script=b"",
+        scripts={},
         infra_retries=3,
     )
     made.run_settings = RunSettings(witness_image="witness", targets=("127.0.0.1:1",))

@@ -25,7 +25,7 @@ from assay.domain.manifests import (
 from assay.domain.task import Task
 from builders import make_limits, make_run, make_task
 from conftest import ROOT, Golden
-from manifests import INSPECTOR, LARGE, OWNER, SCRIPT, SETTINGS, SHARED, TEMPLATE, golden_manifests, pod
+from manifests import INSPECTOR, LARGE, OWNER, SCRIPTS, SETTINGS, SHARED, TEMPLATE, golden_manifests, pod
 
 
 @pytest.mark.parametrize("name", golden_manifests())
@@ -35,7 +35,7 @@ def test_manifests_are_what_they_were_byte_for_byte(golden: Golden, name: str) -
 
 def mounted(run: str, task: Task) -> dict[str, bytes]:
     """The files that a run's pod sees, put together from the manifests alone."""
-    inputs = inputs_of(task, OWNER, SCRIPT, INSPECTOR)
+    inputs = inputs_of(task, OWNER, SCRIPTS, INSPECTOR)
     data = {secret["metadata"]["name"]: secret["data"] for secret in inputs.secrets}
     volumes = pod(run, task)["spec"]["volumes"]
     sources = next(volume for volume in volumes if volume["name"] == "in")["projected"]["sources"]
@@ -70,7 +70,7 @@ def test_a_look_into_the_image_has_the_inspector_for_its_one_command_and_no_patc
     patch = b"diff --git a/s.go b/s.go\n@@ -1 +1,2 @@\n+func TheSecretAnswer() int { return 42 }\n+short\n"
     task = make_task(patch=patch, checks=frozenset({Check.FUTURE_HISTORY}), commands=("first", "second"))
     assert mounted("inspect-1", task) == {
-        "run.sh": SCRIPT,
+        **SCRIPTS,
         "commands/001": INSPECTOR,
         "inspect/lines.001": b"func TheSecretAnswer() int { return 42 }\n",
         "inspect/endings.001": b".go\n",
@@ -83,7 +83,7 @@ def test_a_look_into_the_image_has_the_inspector_for_its_one_command_and_no_patc
 
 def test_a_task_without_such_checks_carries_no_inspector() -> None:
     task = make_task(checks=frozenset({Check.GO_OFFLINE}))
-    assert not [file for file in inputs_of(task, OWNER, SCRIPT, INSPECTOR).files if "inspect" in file.path]
+    assert not [file for file in inputs_of(task, OWNER, SCRIPTS, INSPECTOR).files if "inspect" in file.path]
 
 
 def test_the_go_command_is_shut_off_in_every_run_of_a_task_that_asks_for_it() -> None:
@@ -94,15 +94,23 @@ def test_the_go_command_is_shut_off_in_every_run_of_a_task_that_asks_for_it() ->
 
 
 def test_large_inputs_are_cut_into_secrets_that_the_api_server_takes() -> None:
-    inputs = inputs_of(LARGE, OWNER, SCRIPT)
+    inputs = inputs_of(LARGE, OWNER, SCRIPTS)
     assert len(inputs.secrets) > 1
     assert all(_bytes_in(secret) <= SECRET_BYTES for secret in inputs.secrets)
     assert len({secret["metadata"]["name"] for secret in inputs.secrets}) == len(inputs.secrets)
     assert all(secret["immutable"] for secret in inputs.secrets)
 
 
+def test_an_operator_with_other_scripts_mounts_no_secret_of_its_predecessors() -> None:
+    newer = SCRIPTS | {"git.sh": b"# newer\n"}
+    (runs, newer_runs) = (inputs_of(make_task(), OWNER, scripts).secrets[0] for scripts in (SCRIPTS, newer))
+    (sandbox, newer_sandbox) = (sandbox_secret_of(OWNER, "hex-key", scripts) for scripts in (SCRIPTS, newer))
+    made = (runs, newer_runs, sandbox, newer_sandbox)
+    assert len({secret["metadata"]["name"] for secret in made}) == 4
+
+
 def test_a_small_task_has_one_secret() -> None:
-    assert len(inputs_of(make_task(), OWNER, SCRIPT).secrets) == 1
+    assert len(inputs_of(make_task(), OWNER, SCRIPTS).secrets) == 1
 
 
 @settings(deadline=None, max_examples=30)
@@ -115,9 +123,9 @@ def test_every_byte_arrives_whatever_the_sizes(sizes: tuple[int, int], commands:
     task = make_task(patch=patch, test_patch=test_patch, commands=tuple(commands))
     files = mounted("patched-1", task)
     assert (patch_of(files, "reference"), patch_of(files, "test")) == (patch, test_patch)
-    assert files["run.sh"] == SCRIPT
+    assert {name: files[name] for name in SCRIPTS} == SCRIPTS
     assert [files[path].decode() for path in sorted(files) if path.startswith("commands/")] == commands
-    assert all(_bytes_in(secret) <= SECRET_BYTES for secret in inputs_of(task, OWNER, SCRIPT).secrets)
+    assert all(_bytes_in(secret) <= SECRET_BYTES for secret in inputs_of(task, OWNER, SCRIPTS).secrets)
 
 
 def test_equal_arguments_give_equal_pods_and_leave_the_template_alone() -> None:
@@ -172,7 +180,7 @@ def test_a_pod_asks_for_its_share_of_the_processor_and_all_of_its_memory() -> No
 
 
 def test_files_of_a_run_are_a_part_of_the_objects_files() -> None:
-    inputs: Inputs = inputs_of(make_task(), OWNER, SCRIPT)
+    inputs: Inputs = inputs_of(make_task(), OWNER, SCRIPTS)
     for run in ("pristine-1", "unpatched-1", "patched-1"):
         assert set(files_of_run(make_run(run), inputs.files)) <= set(inputs.files)
 
@@ -188,7 +196,7 @@ def _mounts(container: dict[str, Sequence[dict[str, str]]]) -> set[str]:
 def test_a_sandbox_knows_neither_patch_nor_test_and_its_task_container_not_the_key() -> None:
     task = make_task(patch=b"diff --git a/s b/s\n+the secret answer\n")
     template = yaml.safe_load((ROOT / "job_templates" / "sandbox.yaml").read_text())
-    secret = sandbox_secret_of(OWNER, "hex-key", b"serve\n")
+    secret = sandbox_secret_of(OWNER, "hex-key", {"serve.sh": b"serve\n", "git.sh": b"git\n"})
     made = sandbox_of(
         1,
         owner=OWNER,
@@ -209,6 +217,6 @@ def test_a_sandbox_knows_neither_patch_nor_test_and_its_task_container_not_the_k
     reference = {"secretKeyRef": {"name": secret["metadata"]["name"], "key": "key"}}
     assert {"name": "ASSAY_KEY", "valueFrom": reference} in witness["env"]
     (source,) = next(volume for volume in made["spec"]["volumes"] if volume["name"] == "in")["projected"]["sources"]
-    assert source["secret"]["items"] == [{"key": "serve.sh", "path": "serve.sh"}]
+    assert source["secret"]["items"] == [{"key": name, "path": name} for name in ("serve.sh", "git.sh")]
     assert made["metadata"]["labels"]["assay.dev/network"] == "goproxy"
     assert template["metadata"]["labels"]["assay.dev/network"] == "sandbox"

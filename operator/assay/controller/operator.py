@@ -34,7 +34,7 @@ from assay.controller.slots import Slots
 from assay.controller.tasks import TaskUnavailableError
 from assay.controller.templates import read_template
 from assay.controller.validations import ValidationLine
-from assay.domain.manifests import LABEL_MANAGED, MANAGED_BY, RunSettings
+from assay.domain.manifests import LABEL_MANAGED, MANAGED_BY, RUN_SCRIPTS, SANDBOX_SCRIPTS, RunSettings
 from assay.kube.client import AGENT_EPISODES, PODS, TASK_VALIDATIONS, ApiError, Client
 from assay.kube.lease import Lease
 from assay.store.artifacts import Store
@@ -77,7 +77,7 @@ class Operator:
                 "AgentEpisode": EpisodeLine(client, store, self._sandboxes),
             },
             template=yaml.safe_load(read_template(settings.templates, "run.yaml")),
-            script=read_template(settings.templates, "run.sh"),
+            scripts={name: read_template(settings.templates, name) for name in RUN_SCRIPTS},
             inspector=read_template(settings.templates, "inspect.sh"),
             infra_retries=settings.infra_retries,
         )
@@ -101,7 +101,7 @@ class Operator:
         )
         templates = Templates(
             sandbox=yaml.safe_load(read_template(settings.templates, "sandbox.yaml")),
-            script=read_template(settings.templates, "serve.sh"),
+            scripts={name: read_template(settings.templates, name) for name in SANDBOX_SCRIPTS},
             agent=yaml.safe_load(read_template(settings.templates, "agent.yaml")),
         )
         pods = SandboxPods(

@@ -69,7 +69,7 @@ class Reconciler:
         recorder: Recorder,
         lines: Mapping[str, Line[Any]],
         template: Mapping[str, Any],
-        script: bytes,
+        scripts: Mapping[str, bytes],
         inspector: bytes = b"",
         infra_retries: int,
     ) -> None:
@@ -81,7 +81,7 @@ class Reconciler:
         self._recorder = recorder
         self._lines = lines
         self._template = template
-        self._script = script
+        self._scripts = scripts
         self._inspector = inspector
         self._infra_retries = infra_retries
         self._memories: dict[str, Memory] = {}
@@ -309,9 +309,9 @@ class Reconciler:
     def _inputs(self, memory: Memory) -> Inputs:
         grading = memory.grading
         if grading is None:
-            return inputs_of(memory.task, memory.owner, self._script, self._inspector)
+            return inputs_of(memory.task, memory.owner, self._scripts, self._inspector)
         assert isinstance(grading.submission, Applied)
-        return grading_inputs_of(memory.task, memory.owner, self._script, grading.submission, grading.number)
+        return grading_inputs_of(memory.task, memory.owner, self._scripts, grading.submission, grading.number)
 
     async def _delete(self, pod: PodView) -> None:
         await self._client.delete(PODS, pod.namespace, pod.name, uid=pod.uid, grace=1)

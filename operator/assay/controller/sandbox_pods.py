@@ -43,10 +43,10 @@ class SandboxSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Templates:
-    """What pods are made of: the sandbox's manifest, its script, the agent's manifest."""
+    """What pods are made of: the sandbox's manifest, its scripts by name, the agent's manifest."""
 
     sandbox: Mapping[str, Any]
-    script: bytes
+    scripts: Mapping[str, bytes]
     agent: Mapping[str, Any]
 
 
@@ -105,7 +105,7 @@ class SandboxPods:
 
     async def _make_sandbox(self, episode: Episode, number: int, settings: RunSettings) -> None:
         owner, spec = episode.owner, episode.spec
-        secret = sandbox_secret_of(owner, sandbox_key(self._settings.master, owner.uid), self._templates.script)
+        secret = sandbox_secret_of(owner, sandbox_key(self._settings.master, owner.uid), self._templates.scripts)
         await ensure_secrets(self._client, [secret])
         environment: Mapping[str, str] = {}
         doors: tuple[str, ...] = ()

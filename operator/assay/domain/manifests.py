@@ -27,6 +27,9 @@ SECRET_BYTES = 1000 * 1024
 FUSE_SECONDS = 120
 """What a pod may live beyond its own deadlines before the kubelet ends it."""
 
+RUN_SCRIPTS, SANDBOX_SCRIPTS = ("run.sh", "git.sh"), ("serve.sh", "git.sh")
+"""Files of a task's container by its pod: the script that it begins with, and what that one reads."""
+
 LABEL_OBJECT = "assay.dev/object"
 LABEL_RUN = "assay.dev/run"
 LABEL_DATASET = "assay.dev/dataset"
@@ -97,10 +100,11 @@ def owner_reference(owner: Owner) -> Manifest:
     }
 
 
-def inputs_of(task: Task, owner: Owner, script: bytes, inspector: bytes = b"") -> Inputs:
+def inputs_of(task: Task, owner: Owner, scripts: Mapping[str, bytes], inspector: bytes = b"") -> Inputs:
     """Return the inputs of a validation's runs, cut into chunks and packed into as few Secrets as hold them.
 
-    ``inspector`` is the script that looks into the image, for tasks whose checks ask for it.
+    ``scripts`` are the ``RUN_SCRIPTS`` by name; ``inspector`` is the one that looks into the image, for tasks whose
+    checks ask for it.
     """
     others = {}
     if INSPECTING & task.checks:
@@ -108,29 +112,31 @@ def inputs_of(task: Task, owner: Owner, script: bytes, inspector: bytes = b"") -
         endings = "".join(f"{ending}\n" for ending in endings_of(task.patch)).encode()
         others = {"inspect/script": inspector, "inspect/lines": lines, "inspect/endings": endings}
     patches = {PatchName.TEST: task.test_patch, PatchName.REFERENCE: task.patch}
-    return _packed(task, owner, script, patches, others)
+    return _packed(task, owner, scripts, patches, others)
 
 
-def grading_inputs_of(task: Task, owner: Owner, script: bytes, submission: Applied, number: int) -> Inputs:
+def grading_inputs_of(
+    task: Task, owner: Owner, scripts: Mapping[str, bytes], submission: Applied, number: int
+) -> Inputs:
     """Return the inputs of one submission's grading run; the reference patch is not among them.
 
     ``submission.paths`` tells the pod which paths the submission may change, in git's own quotes.
     """
     paths = b"".join(quoted(path) + b"\n" for path in submission.paths)
     patches = {PatchName.TEST: task.test_patch, PatchName.SUBMISSION: submission.diff}
-    return _packed(task, owner, script, patches, {"submission.paths": paths}, part=f"graded-{number}-")
+    return _packed(task, owner, scripts, patches, {"submission.paths": paths}, part=f"graded-{number}-")
 
 
 def _packed(  # noqa: PLR0913 - what the Secrets are made of
     task: Task,
     owner: Owner,
-    script: bytes,
+    scripts: Mapping[str, bytes],
     patches: Mapping[PatchName, bytes],
     others: Mapping[str, bytes] | None = None,
     *,
     part: str = "",
 ) -> Inputs:
-    contents: list[tuple[str, bytes]] = [("run.sh", script)]
+    contents = list(scripts.items())
     contents += [
         (f"commands/{number:03}", command.encode("utf-8", "surrogateescape"))
         for number, command in enumerate(task.commands, 1)
@@ -143,10 +149,11 @@ def _packed(  # noqa: PLR0913 - what the Secrets are made of
         contents += [(f"{name}.{number:03}", chunk) for number, chunk in enumerate(chunks, 1)]
     files: list[InputFile] = []
     secrets: list[Manifest] = []
+    stem = f"assay-inputs-{_digest(f'{owner.uid}/{owner.epoch}', scripts)}-{part}"
     used = SECRET_BYTES
     for path, content in contents:
         if used + len(content) > SECRET_BYTES:
-            secrets.append(_secret(owner, part, len(secrets)))
+            secrets.append(_secret(owner, f"{stem}{len(secrets)}"))
             used = 0
         used += len(content)
         key = path.replace("/", "-")
@@ -162,7 +169,7 @@ def files_of_run(run: Run, files: Sequence[InputFile]) -> tuple[InputFile, ...]:
     """
     if run.kind is RunKind.INSPECT:
         named = {"inspect/script.001": "commands/001"}
-        seen = (file for file in files if file.path == "run.sh" or file.path.startswith("inspect/"))
+        seen = (file for file in files if file.path in RUN_SCRIPTS or file.path.startswith("inspect/"))
         return tuple(replace(file, path=named.get(file.path, file.path)) for file in seen)
     hidden = ("inspect/", *(f"{name}.patch." for name in PatchName if name not in run.patches))
     return tuple(file for file in files if not file.path.startswith(hidden))
@@ -200,15 +207,11 @@ def pod_of(  # noqa: PLR0913 - each argument is one source of the manifest
     return pod
 
 
-def sandbox_secret_of(owner: Owner, key: str, script: bytes) -> Manifest:
-    """Return the Secret of an episode's sandboxes: the hands' key, which no task container sees, and serve.sh."""
-    digest = hashlib.sha256(owner.uid.encode()).hexdigest()
-    secret = _secret(owner, "", 0)
-    secret["metadata"]["name"] = f"assay-sandbox-{digest[:24]}"
-    secret["data"] = {
-        "key": base64.b64encode(key.encode()).decode(),
-        "serve.sh": base64.b64encode(script).decode(),
-    }
+def sandbox_secret_of(owner: Owner, key: str, scripts: Mapping[str, bytes]) -> Manifest:
+    """Return the Secret of an episode's sandboxes: the hands' key, which no task container sees, and the scripts."""
+    secret = _secret(owner, f"assay-sandbox-{_digest(owner.uid, scripts)}")
+    contents = {"key": key.encode(), **scripts}
+    secret["data"] = {name: base64.b64encode(content).decode() for name, content in contents.items()}
     return secret
 
 
@@ -244,8 +247,8 @@ def sandbox_of(  # noqa: PLR0913 - each argument is one source of the manifest
     if doors:
         spec["initContainers"][0]["env"].extend(_env(ASSAY_ISOLATION_DOORS=" ".join(doors)))
     container["env"] = _env(ASSAY_WORKDIR=task.workdir, ASSAY_BASE_COMMIT=task.base_commit, **(environment or {}))
-    script = {"secret": {"name": secret, "items": [{"key": "serve.sh", "path": "serve.sh"}]}}
-    next(volume for volume in spec["volumes"] if volume["name"] == "in")["projected"]["sources"].append(script)
+    files = [InputFile(path=name, secret=secret, key=name) for name in SANDBOX_SCRIPTS]
+    next(volume for volume in spec["volumes"] if volume["name"] == "in")["projected"]["sources"].extend(_sources(files))
     return pod
 
 
@@ -315,13 +318,17 @@ def _sources(files: Sequence[InputFile]) -> list[Manifest]:
     ]
 
 
-def _secret(owner: Owner, part: str, number: int) -> Manifest:
-    digest = hashlib.sha256(f"{owner.uid}/{owner.epoch}".encode()).hexdigest()
+def _digest(text: str, scripts: Mapping[str, bytes]) -> str:
+    """Return what names Secrets: with the scripts in it, so that an operator of another version mounts only its own."""
+    return hashlib.sha256(b"\0".join((text.encode(), *scripts.values()))).hexdigest()[:24]
+
+
+def _secret(owner: Owner, name: str) -> Manifest:
     return {
         "apiVersion": "v1",
         "kind": "Secret",
         "metadata": {
-            "name": f"assay-inputs-{digest[:24]}-{part}{number}",
+            "name": name,
             "namespace": owner.namespace,
             "labels": {LABEL_MANAGED: MANAGED_BY, LABEL_OBJECT: owner.uid},
             "ownerReferences": [owner_reference(owner)],
