@@ -39,6 +39,22 @@ def test_django_tries_its_version_rule_first_and_lets_later_rules_overwrite():
     assert parse_log("parse_log_django", f"{version} ... FAIL\n") == {version: "FAILED"}
 
 
+@pytest.mark.parametrize(
+    ("log", "name"),
+    [
+        ("x\na ... {0} ... {0}\nok\n", "a ... {0}"),
+        ("x\na ... {0}\nok\nb ... {0}\nok\n", "b"),
+        ("x\na ... {0}\n... {0}\nok\n", "a ... {0}"),
+        ("x\na ... {0}\nok\n... {0}\nok\n", "a"),
+    ],
+)
+def test_an_interrupted_django_test_is_named_by_one_line_that_no_earlier_one_has_used(log, name):
+    checked = "System check identified no issues (0 silenced)"
+    passed = {name for name, status in parse_log("parse_log_django", log.format(checked)).items() if status == "PASSED"}
+    assert name.format(checked) in passed
+    assert not any("\n" in name or name == "ok" for name in passed)
+
+
 def test_django_trims_the_line_behind_a_migration_and_not_the_name():
     line = "Applying sites.0002_alter_domain_unique...test_no_migrations (m.T)  ... ok"
     assert parse_log("parse_log_django", line) == {"test_no_migrations (m.T) ": "PASSED"}

@@ -69,39 +69,47 @@ def _django_progress(line: str, results: dict[str, str]) -> None:
 
 def _interrupted(text: str) -> Iterator[str]:
     """Tests whose status line the program under test has broken up in one of three known ways."""
-    at = 0
-    while found := _interruption(text, _INSTALLED, at):
-        closing = _SILENCED.search(text, found[1])
-        if closing is None:
-            break
-        yield found[0]
-        at = closing.end()
-    at = 0
-    while (found := _interruption(text, _SERVER_ERROR, at)) and (end := text.find("\n", found[1])) >= 0:
-        at = end
-        if end > found[1] and text[end - 1] == "/" and _OK_LINE.match(text, end):
-            yield found[0]
-            at = end + len("\nok")
-    at = 0
-    while found := _interruption(text, _CHECKED, at):
-        at = found[1]
-        if _OK_LINE.match(text, at):
-            yield found[0]
+    for message, verdict in ((_INSTALLED, _installed), (_SERVER_ERROR, _server_error), (_CHECKED, _checked)):
+        last_pass = seen = 0
+        for line, dots, after in _interruptions(text, message):
+            if after > seen and line >= last_pass:
+                is_passed, seen = verdict(text, after)
+                if is_passed:
+                    yield text[line:dots]
+                    last_pass = seen
 
 
-def _interruption(text: str, message: str, start: int) -> tuple[str, int] | None:
-    """The next message behind ` ... `: the name before it on its line, and where the message ends."""
-    at = start
+def _interruptions(text: str, message: str) -> Iterator[tuple[int, int, int]]:
+    """Where a line begins, where ` ... ` ends the name on it, and where the message behind that ends."""
+    line = searched = at = 0
     while (found := text.find(message, at)) >= 0:
         at = found + len(message)
         dots = found - len(" ... ")
-        if dots >= start and _DOTS.match(text, dots):
-            return _line_before(text, dots, start), at
-    return None
+        if dots >= 0 and _DOTS.match(text, dots):
+            line = text.rfind("\n", searched, dots) + 1 or line
+            searched = dots
+            yield line, dots, at
 
 
-def _line_before(text: str, end: int, start: int) -> str:
-    return text[text.rfind("\n", start, end) + 1 : end]
+def _installed(text: str, after: int) -> tuple[bool, int]:
+    """Whether a message that ends there is followed by a pass, and up to where that settles the matter."""
+    closing = _SILENCED.search(text, after)
+    return (True, closing.end()) if closing else (False, len(text))
+
+
+def _server_error(text: str, after: int) -> tuple[bool, int]:
+    """As `_installed`."""
+    end = text.find("\n", after)
+    if end < 0:
+        return False, len(text)
+    ok = _OK_LINE.match(text, end) if end > after and text[end - 1] == "/" else None
+    return (True, ok.end()) if ok else (False, end)
+
+
+def _checked(text: str, after: int) -> tuple[bool, int]:
+    """As `_installed`."""
+    ok = _OK_LINE.match(text, after)
+    return (True, ok.end()) if ok else (False, after)
 
 
 def sympy(text: str) -> dict[str, str]:
