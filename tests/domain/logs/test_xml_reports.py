@@ -3,7 +3,7 @@
 from xml.etree.ElementTree import Element, SubElement, fromstring, tostring
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.domain.logs import parse_log
@@ -60,6 +60,7 @@ def _slowly(cases: list[Element]) -> dict[str, str]:
     return {case.get("name", ""): "PASSED" if case.find("failure") is None else "FAILED" for case in cases}
 
 
+@settings(max_examples=100, deadline=None)
 @given(elements=st.lists(ELEMENTS, max_size=4))
 def test_a_document_gives_what_a_search_in_its_whole_tree_gives(elements):
     root = Element("testsuites")
