@@ -9,16 +9,16 @@ from typing import Any, NamedTuple, Protocol, Self
 
 from assay.domain.logs.statuses import Merge, Observed, keep, put
 
-Found = re.Match[str] | Mapping[str, str | None]
-"""What a rule found in a line: the groups `name`, `void` and `word`, as far as it has them."""
+Found = re.Match[str] | tuple[str, str]
+"""What a rule found in a line: the groups `name`, `void` and `word`, as far as it has them; or name and word."""
 
 
 class Keys(NamedTuple):
     """Where a rule's finding holds the name, the name of a broken line (None: nowhere) and the word."""
 
-    name: str | int
-    void: str | int | None
-    word: str | int
+    name: int
+    void: int | None
+    word: int
 
     @classmethod
     def numbered(cls, pattern: re.Pattern[str], first: int) -> Self:
@@ -27,8 +27,8 @@ class Keys(NamedTuple):
         return cls(number["name"], number.get("void"), number.get("word", 0))
 
 
-NAMED = Keys("name", None, "word")
-"""The keys of a mapping that a function found."""
+OF_PAIR = Keys(0, None, 1)
+"""The keys of what a function found."""
 
 
 class Entry(Protocol):
@@ -112,5 +112,6 @@ def _in_order(edits: Sequence[Callable[[str], str]]) -> Callable[[str], str] | N
     """The edits as one; None for none."""
     if len(edits) < 2:
         return edits[0] if edits else None
-    first, rest = edits[0], _in_order(edits[1:])
-    return lambda name: rest(first(name)) if rest else first(name)
+    first, *others = edits
+    rest: Any = _in_order(others)
+    return lambda name: rest(first(name))

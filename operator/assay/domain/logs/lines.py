@@ -1,13 +1,14 @@
 """Splitting of logs into lines, in bounded memory.
 
-A log is cut into blocks of about a million characters that end where a line ends, and each block is split at once: that
-is as fast as splitting the whole, without a list of every line. A line longer than a block is a block of its own.
+A log is cut into blocks of about a hundred thousand characters that end where a line ends, and each block is split at
+once: that is as fast as splitting the whole, without a list of every line. A line longer than a block is a block of its
+own.
 """
 
 from collections.abc import Callable, Iterator
 from enum import StrEnum
 
-BLOCK_CHARS = 1 << 19
+BLOCK_CHARS = 1 << 17
 
 
 class Split(StrEnum):
@@ -59,6 +60,16 @@ def lists_of_lines(text: str, split: Split, clean: Callable[[str], str] | None =
     for block in blocks(text, at_cr=True):
         lines = block.splitlines()
         yield clean("\n".join(lines)).split("\n") if clean else lines
+
+
+def blocks_of_lines(text: str, split: Split, trim: Trim = Trim.BOTH) -> Iterator[str]:
+    """The lines of the text in blocks to be searched: trimmed, each with a line feed before and behind it."""
+    return map(searchable, (trimmed(lines, trim) for lines in lists_of_lines(text, split)))
+
+
+def searchable(lines: list[str]) -> str:
+    """The lines as one text in which each has a line feed before and behind it."""
+    return "\n".join(("", *lines, ""))
 
 
 def lines_of(

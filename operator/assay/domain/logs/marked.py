@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import cache
 
 from assay.domain.logs.alternatives import Alternatives
-from assay.domain.logs.entries import NAMED, Entries, Found, Keys
-from assay.domain.logs.lines import Split, Trim, lists_of_lines, trimmed
+from assay.domain.logs.entries import OF_PAIR, Entries, Found, Keys
+from assay.domain.logs.lines import Split, Trim, lists_of_lines, searchable, trimmed
 from assay.domain.logs.statuses import Merge, put
 
 Edit = Callable[[str], str]
@@ -92,6 +92,8 @@ class Marked:
         blocks = map(self._candidates, lists_of_lines(text, self.split, self.clean))
         if all(isinstance(item.pattern, re.Pattern) and not item.clue and item.clean is None for item in self.rules):
             _read_together(self.rules, blocks, entries)
+        elif len(self.rules) == 1:
+            _read_alone(self.rules[0], blocks, entries)
         else:
             _read_one_by_one(self.rules, blocks, entries)
         for grammar in self.after:
@@ -119,13 +121,22 @@ def _read_together(rules: tuple[Rule, ...], blocks: Iterable[list[str]], entries
         for item, pattern, first, end in zip(rules, patterns, search.starts, search.ends, strict=True)
     }
     for lines in blocks:
-        for found in search.found_in("\n".join(("", *lines, ""))):
+        for found in search.found_in(searchable(lines)):
             writers[found.lastindex or 0](found)
 
 
 @cache
 def _alternatives(patterns: tuple[re.Pattern[str], ...]) -> Alternatives:
     return Alternatives(patterns)
+
+
+def _read_alone(item: Rule, blocks: Iterable[list[str]], entries: Entries) -> None:
+    """What `_read_one_by_one` does, without looking up which of the rules to try."""
+    find, write, clue = _step(item, entries)
+    for lines in blocks:
+        for line in lines:
+            if clue in line and (found := find(line)):
+                write(found)
 
 
 Step = tuple[Callable[[str], Found | None], Callable[[Found], None], str]
@@ -149,9 +160,7 @@ class _StepsByHead(dict[str, list[Step]]):
 
 
 def _read_one_by_one(rules: tuple[Rule, ...], blocks: Iterable[list[str]], entries: Entries) -> None:
-    steps_by_head = _StepsByHead(
-        rules, [(_finder(item), entries.writer(item, _keys(item)), item.clue) for item in rules]
-    )
+    steps_by_head = _StepsByHead(rules, [_step(item, entries) for item in rules])
     for lines in blocks:
         for line in lines:
             for find, write, clue in steps_by_head[line[:1]]:
@@ -162,6 +171,10 @@ def _read_one_by_one(rules: tuple[Rule, ...], blocks: Iterable[list[str]], entri
                         break
 
 
+def _step(item: Rule, entries: Entries) -> Step:
+    return _finder(item), entries.writer(item, _keys(item)), item.clue
+
+
 def _finder(item: Rule) -> Callable[[str], Found | None]:
     find = item.pattern.match if isinstance(item.pattern, re.Pattern) else item.pattern
     clean = item.clean
@@ -169,4 +182,4 @@ def _finder(item: Rule) -> Callable[[str], Found | None]:
 
 
 def _keys(item: Rule) -> Keys:
-    return Keys.numbered(item.pattern, 0) if isinstance(item.pattern, re.Pattern) else NAMED
+    return Keys.numbered(item.pattern, 0) if isinstance(item.pattern, re.Pattern) else OF_PAIR

@@ -9,7 +9,7 @@ import re
 from assay.domain.logs.alternatives import Alternatives, over_lines
 from assay.domain.logs.durations import without_js_duration, without_worded_paren
 from assay.domain.logs.failures import UnreadableError
-from assay.domain.logs.lines import Split, Trim, lines_of, lists_of_lines, trimmed
+from assay.domain.logs.lines import Split, blocks_of_lines, lines_of
 from assay.domain.logs.statuses import ERROR, FAILED, PASSED, SKIPPED, Observed
 
 MAX_DEPTH = 1000
@@ -107,8 +107,8 @@ def tap_braces(text: str) -> dict[str, str]:
     """Node-tap's lines: a result that ends in `{` opens a group, lines of closing braces leave them."""
     results = Observed()
     prefixes = [""]
-    for lines in lists_of_lines(text, Split.UNIVERSAL):
-        for found in _TAP.found_in("\n".join(("", *trimmed(lines, Trim.BOTH), ""))):
+    for lines in blocks_of_lines(text, Split.UNIVERSAL):
+        for found in _TAP.found_in(lines):
             outcome, body = found.group(1, 2)
             if body is None:
                 braces = len(found[0]) - len("\n")
@@ -149,8 +149,8 @@ def scala_headings(text: str) -> dict[str, str]:
     results = Observed()
     enter = results.enter
     prefix = ""
-    for lines in lists_of_lines(text, Split.UNIVERSAL):
-        for test, heading in _SCALA_LINE.findall("\n".join(("", *trimmed(lines, Trim.BOTH), ""))):
+    for lines in blocks_of_lines(text, Split.UNIVERSAL):
+        for test, heading in _SCALA_LINE.findall(lines):
             if test:
                 name, marker = _scala_test(test)
                 name, status = prefix + name, marker or PASSED

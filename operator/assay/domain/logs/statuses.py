@@ -17,6 +17,7 @@ Results = Mapping[str, str]
 """Test name -> status word; the order is that of the first observation and carries no meaning."""
 
 FAILURES: Final = frozenset({FAILED, ERROR})
+_CONTRADICTIONS: Final = frozenset(pair for failure in FAILURES for pair in ((PASSED, failure), (failure, PASSED)))
 
 
 class Observed(dict[str, str]):
@@ -41,8 +42,7 @@ class Observed(dict[str, str]):
 
     def again(self, name: str, status: str, *, overwrites: bool) -> None:
         """Note a further observation of a known name, and let it win if it overwrites."""
-        known = self[name]
-        if known != status and PASSED in (known, status) and {known, status} & FAILURES:
+        if (self[name], status) in _CONTRADICTIONS:
             self.contradicted.add(name)
         if overwrites:
             super().__setitem__(name, status)

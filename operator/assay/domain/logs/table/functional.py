@@ -62,7 +62,7 @@ def _alcotest(line: str) -> Found | None:
     if found is None:
         return None
     parts = (found["name"] or "", found["index"], found["rest"].strip())
-    return {"name": " ".join(filter(None, parts)), "word": found["word"]}
+    return " ".join(filter(None, parts)), found["word"]
 
 
 def _plain(glyphs: str) -> Rule:

@@ -22,13 +22,8 @@ from assay.domain.logs.table.rows import marked
 _MARKERS = ("(skipped)", "[skip]", "[skipped]", "[pending]", "[todo]")
 
 
-def _without_tag(name: str) -> str:
-    name = name.strip()
-    if name.startswith("[") and "]:" in name:
-        name = name.split("]:", 1)[1].strip()
-    return name[1:].strip() if name.startswith(":") else name
-
-
+_TAG_AND_NAME = r"\s*+(?:\[[^\]]*+(?:\](?!:)[^\]]*+)*+\]:\s*+|)(?::\s*+|)(?P<name>.*)"
+"""The name behind a tag `[…]:` and a colon, if they are there."""
 _SKIP_MARK = r"(?i:\(skipped\)|\[(?:skip|skipped|pending|todo)\])"
 
 
@@ -117,11 +112,10 @@ ROWS = (
     marked(
         "parse_log_js_4",
         "javascript",
-        rule(r"[✔✓](?P<name>.*)", PASSED, _without_tag, without_js_duration, merge=keep, empty=False, heads="✔✓"),
+        rule(rf"[✔✓]{_TAG_AND_NAME}", PASSED, without_js_duration, merge=keep, empty=False, heads="✔✓"),
         rule(
-            r"(?P<word>[✘✖×○◌◦⚪])(?P<name>.*)",
+            rf"(?P<word>[✘✖×○◌◦⚪]){_TAG_AND_NAME}",
             dict.fromkeys("✘✖×", FAILED) | dict.fromkeys("○◌◦⚪", SKIPPED),
-            _without_tag,
             without_js_duration,
             empty=False,
             heads="✘✖×○◌◦⚪",

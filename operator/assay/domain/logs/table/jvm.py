@@ -32,7 +32,7 @@ def _gradle(line: str) -> Found | None:
     name = head.rstrip()
     if len(name) < 2:
         name = head[:2] if len(head) > 2 else ""
-    return {"name": name, "word": word} if name else None
+    return (name, word) if name else None
 
 
 def _first_suite(line: str) -> Found | None:
@@ -41,8 +41,8 @@ def _first_suite(line: str) -> Found | None:
         return None
     run, failures, errors, skipped = counts_in(found)
     if failures or errors:
-        return {"name": "__suite__", "word": FAILED if failures else ERROR}
-    return {"name": "__suite__", "word": SKIPPED if skipped == run else PASSED}
+        return "__suite__", FAILED if failures else ERROR
+    return "__suite__", SKIPPED if skipped == run else PASSED
 
 
 _AS_SAID = {word: word for word in (PASSED, FAILED, SKIPPED, ERROR)}

@@ -29,7 +29,7 @@ def _timed(line: str) -> Found | None:
     if column < 1 or not line[column - 1].isspace() or not _TIME_COLUMN.match(line, column):
         return None
     tokens = line[:column].rsplit(None, 1)
-    return {"name": tokens[0], "word": tokens[1]} if len(tokens) > 1 and tokens[1] in _SAID else None
+    return (tokens[0], tokens[1]) if len(tokens) > 1 and tokens[1] in _SAID else None
 
 
 _MOUSE_BUTTONS = (("MouseButton.LEFT", "1"), ("MouseButton.RIGHT", "3"))

@@ -5,6 +5,7 @@ from assay.domain.logs.cleaning import sgr
 from assay.domain.logs.counts import CountTable
 from assay.domain.logs.dialect import Reader, alias, dialect
 from assay.domain.logs.durations import without_bracket, without_lettered_bracket, without_php_columns
+from assay.domain.logs.entries import Found
 from assay.domain.logs.lines import Split, Trim
 from assay.domain.logs.marked import rule
 from assay.domain.logs.shapes import ENDS_IN_PAREN, Void, before_paren, between, holding, up_to
@@ -32,14 +33,14 @@ def _ruby_name(found: str) -> str:
     return name if name != "test" else found[:5]
 
 
-def _minitest(line: str) -> dict[str, str | None] | None:
+def _minitest(line: str) -> Found | None:
     """`name. anything = anything outcome`: the last outcome, the last equals sign before it, the last stop before that."""
     outcome = len(line) - 1
-    if not line.endswith((".", "E", "F")):
+    if line[outcome] not in ".EF":
         outcome = max(line.rfind("."), line.rfind("F"), line.rfind("E"))
     equals = line.rfind("=", 0, outcome) if outcome > 0 else -1
     stop = line.rfind(". ", 0, equals) if equals > 0 else -1
-    return {"name": line[:stop], "word": line[outcome]} if stop > 0 else None
+    return (line[:stop], line[outcome]) if stop > 0 else None
 
 
 def _php(marks: str, *, seconds: str = "s") -> str:

@@ -40,7 +40,7 @@ def _googletest(line: str) -> Found | None:
     for mark in _GOOGLE_MARK.finditer(line, 0, end):
         if mark.end() < end:
             best = mark
-    return {"name": line[best.end() : end], "word": best[1]} if best else None
+    return (line[best.end() : end], best[1]) if best else None
 
 
 ROWS = (
