@@ -2,7 +2,7 @@
 
 import pytest
 
-from assay.domain.logs import parse_log
+from assay.domain.logs import ParseFailed, parse_log
 
 
 @pytest.mark.parametrize(
@@ -72,3 +72,12 @@ def test_of_equal_names_in_a_report_the_case_that_opens_last_wins(dialect, frame
     inner_failed = '<testcase name="a"><testcase name="a"><failure/></testcase></testcase>'
     assert parse_log(dialect, frame.format(outer_failed)) == {"None::a": "PASSED"}
     assert parse_log(dialect, frame.format(inner_failed)) == {"None::a": "FAILED"}
+
+
+def test_a_doctest_subcase_is_a_test_of_every_case_around_it():
+    failed = '<SubCase name="s"><Expression success="false"/></SubCase>'
+    nested = f'<TestCase name="a"><TestCase name="b">{failed}</TestCase><SubCase name="s"/></TestCase>'
+    assert parse_log("parse_log_doctest", f"<doctest>{nested}</doctest>") == {"a > s": "PASSED", "b > s": "FAILED"}
+    deep = "<TestCase>" * 11 + "</TestCase>" * 11
+    with pytest.raises(ParseFailed, match="test cases stand in each other"):
+        parse_log("parse_log_doctest", f"<doctest>{deep}</doctest>")
