@@ -165,3 +165,21 @@ def test_a_look_up_without_a_reason_is_refused(tasks: Path, lookups: str) -> Non
         tasks / "deny.json",
     )
     assert "needs its reason" in _run(*common, code=1)
+
+
+@pytest.mark.parametrize(
+    ("document", "said"),
+    [
+        ("[]", "the file: Input should be"),
+        ('{"format": 2, "tasks": {}}', "format: Input should be 1"),
+        ('{"format": 1, "tasks": {"a": {"repo": "a/b", "owned": {}}}}', "tasks.a.forkNames: Field required"),
+        (
+            '{"format": 1, "tasks": {"a": {"repo": "a/b", "owned": {}, "forkNames": [], "nestedElsewhere": {}}}}',
+            "the entry of a denies nothing",
+        ),
+    ],
+)
+def test_a_deny_list_that_is_none_is_refused_by_its_field(tmp_path: Path, document: str, said: str) -> None:
+    deny = tmp_path / "deny.json"
+    deny.write_text(document)
+    assert said in _run("explain", "x.dev/x", "--task", "a", "--deny", deny, code=1)

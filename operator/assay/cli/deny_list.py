@@ -92,7 +92,15 @@ def policy(
 
     Example: assay deny-list policy acorn__lantern-7 --deny deny.jsonl
     """
-    typer.echo(json.dumps(episode_fields(_entry_in(read_deny_list(deny), task, deny)), indent=1))
+    typer.echo(json.dumps(episode_fields(_entry_in(_read(deny), task, deny)), indent=1))
+
+
+def _read(deny: Path) -> dict[str, DenyEntry]:
+    try:
+        return read_deny_list(deny)
+    except ValueError as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(1) from error
 
 
 def _entry_in(entries: Mapping[str, DenyEntry], task: str, deny: Path) -> DenyEntry:
@@ -112,7 +120,7 @@ def explain_module(
 
     Example: assay deny-list explain github.com/acorn/lantern --task acorn__lantern-7 --deny deny.jsonl
     """
-    entry = _entry_in(read_deny_list(deny), task, deny)
+    entry = _entry_in(_read(deny), task, deny)
     typer.echo(explain(entry, module.partition("@")[0]))
 
 
@@ -124,7 +132,7 @@ def diff(
 
     Example: assay deny-list diff before.jsonl after.jsonl
     """
-    changes = changes_between(read_deny_list(old), read_deny_list(new))
+    changes = changes_between(_read(old), _read(new))
     for change in changes:
         typer.echo(f"{'LOOSER ' if change.looser else 'tighter'} {change.task}: {change.what}")
     looser = sum(change.looser for change in changes)

@@ -7,6 +7,9 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, Field, ValidationError
 
 from assay.domain.denylist import DenyEntry, Lookup, is_go
 
@@ -99,22 +102,31 @@ def _wire(entry: DenyEntry) -> dict[str, object]:
     }
 
 
+class _Entry(BaseModel):
+    """An entry as it stands in the file; other keys are ignored."""
+
+    repo: str
+    owned: dict[str, tuple[str, ...]]
+    fork_names: tuple[str, ...] = Field(alias="forkNames")
+    nested_elsewhere: dict[str, str] = Field(alias="nestedElsewhere")
+    notes: tuple[str, ...] = ()
+
+
+class _Document(BaseModel):
+    format: Literal[1]
+    tasks: dict[str, _Entry]
+
+
 def read_deny_list(path: Path) -> dict[str, DenyEntry]:
-    """Read deny.json; raises ValueError for another format or an entry that denies nothing."""
-    document = json.loads(path.read_text(encoding="utf-8"))
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise ValueError(f"{path} is no deny list of format {FORMAT}")
-    entries = {}
-    for task, raw in document["tasks"].items():
-        entry = DenyEntry(
-            task=task,
-            repo=raw["repo"],
-            owned={module: tuple(why) for module, why in raw["owned"].items()},
-            fork_names=tuple(raw["forkNames"]),
-            nested_elsewhere=raw["nestedElsewhere"],
-            notes=tuple(raw.get("notes", ())),
-        )
+    """Read deny.json; raises ValueError, with the field, for another format or an entry that denies nothing."""
+    try:
+        document = _Document.model_validate_json(path.read_bytes())
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"])) or "the file"
+        raise ValueError(f"{path} is no deny list of format {FORMAT}: {where}: {first['msg']}") from error
+    entries = {task: DenyEntry(task=task, **dict(said)) for task, said in document.tasks.items()}
+    for task, entry in entries.items():
         if not entry.policy.bases:
             raise ValueError(f"{path}: the entry of {task} denies nothing")
-        entries[task] = entry
     return entries

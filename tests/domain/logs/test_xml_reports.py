@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.domain.logs import parse_log
+from assay.domain.logs import contradictions_in, parse_log
 
 DECLARED = '<?xml version="1.0"?>\n'
 
@@ -74,3 +74,21 @@ def test_a_document_gives_what_a_search_in_its_whole_tree_gives(elements):
     suite = tostring(root, encoding="unicode").replace("testsuites>", "testsuite>")
     anywhere = list(fromstring(suite).iterfind(".//testcase"))
     assert parse_log("parse_log_gradlew_v1", DECLARED + suite) == _slowly(anywhere)
+
+
+PASSES = '<testcase classname="c" name="a"/>'
+FAILS = '<testcase classname="c" name="a"><failure/></testcase>'
+
+
+@pytest.mark.parametrize(
+    "log",
+    [
+        f"<testsuites><testsuite>{FAILS}{PASSES}</testsuite></testsuites>",
+        f"<testsuites><testsuite>{FAILS}{PASSES}</testsuite><!-- for expat --></testsuites>",
+        f"<testsuites><testsuite>{FAILS}</testsuite></testsuites>{DECLARED}<testsuites><testsuite>{PASSES}</testsuite></testsuites>",
+    ],
+    ids=["in a plain document", "in another document", "in two documents"],
+)
+def test_a_case_that_passes_after_it_failed_is_known_to_contradict_itself(log: str) -> None:
+    found = parse_log("parse_combined_test_reports", DECLARED + log)
+    assert (dict(found), contradictions_in(found)) == ({"c::a": "PASSED"}, {"c::a"})

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Protocol
 
-from assay.domain.logs.statuses import ERROR, FAILED, PASSED, SKIPPED
+from assay.domain.logs.statuses import ERROR, FAILED, PASSED, SKIPPED, Observed
 
 STATUS_OF = {"failure": FAILED, "error": ERROR, "skipped": SKIPPED}
 """What an element in a test case says of it."""
@@ -97,7 +97,8 @@ def plain_results(text: str, start: int, end: int, rules: CaseRules) -> dict[str
     groups, (if_worst, if_worse, if_bad) = _reading(rules.order)
     has_entities = text.find("&", start, end) >= 0
     prologue = _PROLOGUE.match(text, start, end)
-    results: dict[str, str] = {}
+    results = Observed()
+    enter = results.enter
     tags: list[str] = []
     for token in _TOKEN.finditer(text, prologue.end() if prologue else start, end):
         kind = token.lastindex
@@ -108,7 +109,9 @@ def plain_results(text: str, start: int, end: int, rules: CaseRules) -> dict[str
             if has_entities:
                 name, classname = _resolved(name), _resolved(classname)
             status = if_worst if worst else if_worse if worse else if_bad if bad else PASSED
-            results[naming(name, classname)] = status
+            test = naming(name, classname)
+            if enter(test, status) is not status:
+                results.again(test, status, overwrites=True)
         elif kind == _IS_CLOSING and tags:
             if tags.pop() != token[_CLOSED]:
                 raise MalformedError

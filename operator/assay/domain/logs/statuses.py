@@ -40,6 +40,16 @@ class Observed(dict[str, str]):
             self.again(name, status, overwrites=False)
         return known
 
+    def take(self, others: Mapping[str, str]) -> None:
+        """Enter the observations of another part of the log; they overwrite, and what contradicts is noted."""
+        if isinstance(others, Observed):
+            self.contradicted |= others.contradicted
+        if not self:
+            self.update(others)
+            return
+        for name, status in others.items():
+            self[name] = status
+
     def again(self, name: str, status: str, *, overwrites: bool) -> None:
         """Note a further observation of a known name, and let it win if it overwrites."""
         if (self[name], status) in _CONTRADICTIONS:

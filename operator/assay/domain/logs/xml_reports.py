@@ -96,7 +96,7 @@ class XmlReports:
         for start, end in self.spans(text):
             try:
                 found = plain_results(text, start, end, self)
-                results.update(expat_results(text, start, end, self) if found is None else found)
+                results.take(expat_results(text, start, end, self) if found is None else found)
             except MalformedError:
                 continue
         return results
