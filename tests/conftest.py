@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -75,6 +76,11 @@ class TestCluster:
         if check and done.returncode:
             raise AssertionError(f"kubectl {' '.join(args)}: {done.stdout}{done.stderr}")
         return done
+
+    def make_namespace(self, name: str) -> None:
+        """Make a namespace that may be there already: a worker's tests share its cluster in any order."""
+        namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+        self.kubectl("apply", "--server-side", "-f", "-", stdin=json.dumps(namespace))
 
     def load(self, archive: Path, name: str) -> str:
         """Push an image archive to the cluster's registry; return the reference by digest."""

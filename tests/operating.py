@@ -22,7 +22,7 @@ if str(ROOT / "benchmarks") not in sys.path:
 from stage import NAMESPACE, OperatorProcess, Stage, login_of
 from throughput import validation, witness_log
 
-__all__ = ["NAMESPACE", "Site", "make_namespace", "operating", "serve_operator", "validation"]
+__all__ = ["NAMESPACE", "Site", "operating", "serve_operator", "validation"]
 
 SECONDS = 240
 """How long anything may take on a busy machine."""
@@ -44,7 +44,7 @@ class Site:
 
     def start(self) -> None:
         """Make the namespace of the runs, which has no objects, and start the operator."""
-        make_namespace(self.cluster, NAMESPACE)
+        self.cluster.make_namespace(NAMESPACE)
         self.empty()
         self._logs.write_text(witness_log())
         self.operator.start()
@@ -110,12 +110,6 @@ def operating(cluster: TestCluster, folder: Path, **settings: Any) -> Iterator[S
         yield site
     finally:
         site.end()
-
-
-def make_namespace(cluster: TestCluster, name: str) -> None:
-    """Make a namespace that may be there already."""
-    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
-    cluster.kubectl("apply", "--server-side", "-f", "-", stdin=json.dumps(namespace))
 
 
 def serve_operator(cluster: TestCluster, namespace: str, port: int) -> None:

@@ -22,7 +22,7 @@ from assay.cli.pages import commands_of, example_of
 from builders import make_manifest
 from conftest import TestCluster
 from datasets_made import MADE
-from operating import NAMESPACE, Site, make_namespace, operating, serve_operator, validation
+from operating import NAMESPACE, Site, operating, serve_operator, validation
 
 pytestmark = [pytest.mark.api, pytest.mark.timeout(1800)]
 SYSTEM = "assay-system"
@@ -67,7 +67,7 @@ def site(api_cluster: TestCluster, tmp_path_factory: pytest.TempPathFactory) -> 
     """A user's directory, and a cluster whose operator has judged one task."""
     folder = tmp_path_factory.mktemp("examples")
     users_files(folder)
-    make_namespace(api_cluster, SYSTEM)
+    api_cluster.make_namespace(SYSTEM)
     with operating(api_cluster, folder, httpAddress="0.0.0.0") as site:
         serve_operator(api_cluster, SYSTEM, site.operator.port)
         judge(site)

@@ -163,7 +163,7 @@ def _at_work(pod: Manifest, run: str) -> bool:
 def working_operator(cluster: TestCluster, folder: Path, image: str, **settings: Any) -> Iterator[Stage]:
     """The namespaces, Service and operator of a stage; the operator ends with it."""
     for namespace in (NAMESPACE, SYSTEM):
-        cluster.kubectl("create", "namespace", namespace)
+        cluster.make_namespace(namespace)
     cluster.kubectl("apply", "-n", NAMESPACE, "-f", str(POLICIES))
     operator = OperatorProcess(cluster, folder, image, **settings)
     cluster.kubectl(

@@ -81,7 +81,7 @@ def place(cluster: TestCluster, tmp_path_factory: pytest.TempPathFactory) -> Ite
     output_of(cluster, sys.executable, "examples/build.py", "manifests", *options)
     (path,) = folder.iterdir()
     for name in (RUNS, CLIENTS):
-        cluster.kubectl("create", "namespace", name, check=False)
+        cluster.make_namespace(name)
     cluster.kubectl("apply", "-n", RUNS, "-f", str(ROOT / "job_templates" / "networkpolicies.yaml"))
     yield Place(cluster, image, yaml.safe_load(path.read_text()))
     cluster.kubectl("delete", "pod", "friend", "stranger", "-n", CLIENTS, "--ignore-not-found", "--grace-period=1")
