@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 
 from assay.domain.logs.failures import UnreadableError
-from assay.domain.logs.lines import Split, lines_of
+from assay.domain.logs.lines import Split, lists_of_lines
 from assay.domain.logs.shapes import up_to
 from assay.domain.logs.statuses import ERROR, FAILED, PASSED, Observed
 
@@ -21,33 +21,31 @@ class CountTable:
         """Row title -> status; numbers are read by position, whatever the heading says about their columns."""
         results = Observed()
         collecting = only_fail = False
-        for line in lines_of(text, Split.UNIVERSAL):
-            if _HEADING in line:
-                collecting = True
-                if "| Pass" in line:
-                    columns = line.split("|", 2)[1]
-                    only_fail = "Fail" in columns and "Error" not in columns
-            elif collecting and "|" in line and (row := _row(line)):
-                title, columns = row
-                status = _row_status(columns, only_fail=only_fail)
-                if status and results.enter(title, status) is not status:
-                    results.again(title, status, overwrites=True)
+        for lines in lists_of_lines(text, Split.UNIVERSAL):
+            for line in lines:
+                head, bar, columns = line.partition("|")
+                if _HEADING in line:
+                    collecting = True
+                    if "| Pass" in line:
+                        heading = columns.split("|", 1)[0]
+                        only_fail = "Fail" in heading and "Error" not in heading
+                elif collecting and bar:
+                    title = head.strip()
+                    # Mostly the first bar parts title and columns; only else the shortest title has to be looked for.
+                    if not (title and columns and head[-1].isspace()):
+                        row = _ROW.match(line)
+                        if row is None:
+                            continue
+                        title, columns = row["title"] or "", row["columns"]
+                    status = _row_status(columns, only_fail=only_fail)
+                    if status and results.enter(title, status) is not status:
+                        results.again(title, status, overwrites=True)
         return results
-
-
-def _row(line: str) -> tuple[str, str] | None:
-    """Title and columns; mostly the first bar parts them, and only else the shortest title has to be looked for."""
-    head, _, columns = line.partition("|")
-    title = head.strip()
-    if title and columns and head[-1].isspace():
-        return title, columns
-    found = _ROW.match(line)
-    return (found["title"] or "", found["columns"]) if found else None
 
 
 def _row_status(columns: str, *, only_fail: bool) -> str | None:
     try:
-        numbers = list(map(int, filter(str.isdigit, columns.split())))
+        numbers = [int(cell) for cell in columns.split() if cell.isdigit()]
     except ValueError as error:
         raise UnreadableError("a count has no value, or too many digits") from error
     if len(numbers) < 2:

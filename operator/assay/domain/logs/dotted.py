@@ -21,15 +21,18 @@ _OK_LINE = re.compile(r"\nok$", re.MULTILINE)
 _CHECKED = "System check identified no issues (0 silenced)"
 _DOTS = re.compile(r"\s\.\.\.\s")
 _GROUP = re.compile(
-    r"(?P<name>\S.*?)(?<!\s)\s++ran\s++(?P<count>\d++)\s++tests\s++in\s++[\d.]++\s++(?:msec|sec)\s++(?P<tail>.+)$",
-    re.IGNORECASE,
+    r"\sran\s++(?P<count>\d++)\s++tests\s++in\s++[\d.]++\s++(?:msec|sec)\s++(?P<tail>.+)$", re.IGNORECASE
 )
 _COUNTER = re.compile(r"\[[0-9]++/[0-9]++\]\s*+")
+_WORD = re.compile(r"\w++$")
 _FAILED = re.compile(r"\bfailed\b", re.IGNORECASE)
-_SKIPPED_WORD = re.compile(r"\bskipped\b")
-_FAILED_WORDS = re.compile(r"\b(?:failed|fail|failure)\b")
-_PASSED_WORDS = re.compile(r"\b(?:ok|passed)\b")
-_WORD = re.compile(r"\s*+\w++$")
+_VERDICTS = (
+    ("skipped", re.compile(r"\bskipped\b"), SKIPPED),
+    ("fail", re.compile(r"\bfail(?:ed|ure)?\b"), FAILED),
+    ("ok", re.compile(r"\bok\b"), PASSED),
+    ("passed", re.compile(r"\bpassed\b"), PASSED),
+)
+"""What a line must hold, the words looked for from there, and what they say, in order of preference."""
 
 
 def django(text: str) -> dict[str, str]:
@@ -143,12 +146,12 @@ def judged_lines(text: str) -> dict[str, str]:
         lines = trimmed(block, Trim.BOTH)
         for line, lower in zip(lines, "\n".join(lines).lower().split("\n"), strict=True):
             name, status = line, _judgement(lower)
-            if "ran" in lower and "tests" in lower and (group := _GROUP.match(line)):
-                name = f"{group['name']} ran {group['count']} tests {group['tail']}"
+            if "ran" in lower and "tests" in lower and (group := _GROUP.search(line)):
+                name = f"{line[: group.start()].rstrip()} ran {group['count']} tests {group['tail']}"
                 status = FAILED if _FAILED.search(group["tail"]) else PASSED
             elif "..." in line:
                 head, _, word = line.rpartition("...")
-                if _WORD.match(word):
+                if (last := word.lstrip()).isalnum() or _WORD.match(last):
                     name, status = _without_counter(head).strip(), status or ERROR
             if status and enter(name, status) is not status:
                 again(name, status, overwrites=True)
@@ -161,8 +164,7 @@ def _without_counter(head: str) -> str:
 
 
 def _judgement(lower: str) -> str | None:
-    if "skipped" in lower and _SKIPPED_WORD.search(lower):
-        return SKIPPED
-    if "fail" in lower and _FAILED_WORDS.search(lower):
-        return FAILED
-    return PASSED if ("ok" in lower or "passed" in lower) and _PASSED_WORDS.search(lower) else None
+    for stem, word, status in _VERDICTS:
+        if stem in lower and word.search(lower, lower.index(stem)):
+            return status
+    return None

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, Self
 
-from assay.domain.logs.statuses import Merge, Observed, keep, put
+from assay.domain.logs.statuses import MERGES, Merge, Observed, keep, put
 
 Found = re.Match[str] | tuple[str, str]
 """What a rule found in a line: the groups `name`, `void` and `word`, as far as it has them; or name and word."""
@@ -78,7 +78,7 @@ class Entries:
     def _writer(self, rule: Entry, keys: Keys) -> Callable[[Found], None]:
         name_key, void_key, word_key = keys
         results, merge, edit = self.results, rule.merge, _in_order(rule.edits)
-        enter, overwrites, is_plain = results.enter, merge is put, merge in (put, keep)
+        enter, joins, overwrites, is_plain = results.enter, merge in MERGES, merge is put, merge in (put, keep)
         fixed = rule.status if isinstance(rule.status, str) else None
         decide: Any = rule.status.get if isinstance(rule.status, Mapping) else rule.status
         is_labelled, empty = bool(self._joiner), rule.empty
@@ -98,10 +98,10 @@ class Entries:
                 name = self._prefix + name
             elif not name and not empty:
                 return
+            if joins and enter(name, status) is status:
+                return
             if is_plain:
-                known = enter(name, status)
-                if known is not status:
-                    results.again(name, status, overwrites=overwrites)
+                results.again(name, status, overwrites=overwrites)
             else:
                 merge(results, name, status)
 

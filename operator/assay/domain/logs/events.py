@@ -79,7 +79,7 @@ def _bind(test: object, names: dict[Hashable, str]) -> None:
 def _id(value: object) -> Hashable:
     if isinstance(value, (dict, list)):
         raise UnreadableError("a test's id is an array or an object")
-    return value if isinstance(value, Hashable) else None
+    return value
 
 
 def _status(event: dict[str, object]) -> str | None:

@@ -95,3 +95,7 @@ def put_unless_passed(results: dict[str, str], name: str, status: str) -> None:
         results.setdefault(name, status)
     else:
         results[name] = status
+
+
+MERGES: Final = (put, keep, rank, severity, put_unless_passed)
+"""The merges that enter a name's first observation as it is, and change nothing on the same observation again."""
