@@ -45,6 +45,7 @@ lint: venv ## Format, lint, types, import contracts, generated files
 	@$(VENV)/bin/mypy
 	@$(VENV)/bin/lint-imports
 	@$(PYTHON) -m assay.api.generate --check
+	@$(PYTHON) dev/generate_docs.py --check
 
 chaos: setup ## Play episodes while everything around them is killed or cut off
 	@PYTHONPATH=operator:tests $(PYTHON) benchmarks/chaos.py
