@@ -18,14 +18,20 @@ def documents_in(files: Sequence[Path]) -> Iterator[tuple[str, Any]]:
     for file in files:
         for path in paths_in(file):
             text = sys.stdin.read() if str(path) == "-" else path.read_text(encoding="utf-8")
-            for number, document in enumerate(yaml.load_all(text, Loader=LOADER)):
-                if document is not None:
-                    yield f"{path}, document {number}", document
+            for number, document in _numbered(text):
+                yield f"{path}, document {number}", document
 
 
 def documents_of(path: Path) -> list[Any]:
     """Return the documents of a file of manifests."""
-    return [said for said in yaml.load_all(path.read_text(encoding="utf-8"), Loader=LOADER) if said is not None]
+    return [document for _, document in _numbered(path.read_text(encoding="utf-8"))]
+
+
+def _numbered(text: str) -> Iterator[tuple[int, Any]]:
+    """Yield the documents that are not empty with their numbers, which count all of them."""
+    for number, document in enumerate(yaml.load_all(text, Loader=LOADER)):
+        if document is not None:
+            yield number, document
 
 
 def paths_in(file: Path) -> list[Path]:
