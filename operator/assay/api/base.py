@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
 GROUP = "assay.dev"
@@ -129,6 +129,12 @@ class ObjectMeta(Resource):
     resource_version: str = ""
     creation_timestamp: str = ""
     deletion_timestamp: str | None = None
+
+
+def first_error(error: ValidationError) -> tuple[str, str]:
+    """Return the path of the first value that is not as its model has it (``task.tests.parser``), and why."""
+    first = error.errors()[0]
+    return ".".join(map(str, first["loc"])), first["msg"]
 
 
 def to_wire(model: Resource) -> dict[str, Any]:

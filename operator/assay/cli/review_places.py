@@ -82,9 +82,8 @@ class FilePlace:
         try:
             found = api.TaskValidation.model_validate(document)
         except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(map(str, first["loc"]))
-            raise LookupError(f"{path}: {document['metadata'].get('name')}: {where}: {first['msg']}") from error
+            where, why = api.first_error(error)
+            raise LookupError(f"{path}: {document['metadata'].get('name')}: {where}: {why}") from error
         return Reviewable(found=found, task=found.spec.task or self._bundled(found), place=path)
 
     def _bundled(self, found: api.TaskValidation) -> api.Task:

@@ -96,9 +96,8 @@ def memory_of(
 
 def refusal_of(error: ValidationError) -> Refusal:
     """Return the first field of a spec that is not as the API has it."""
-    first = error.errors()[0]
-    path = ".".join(str(part) for part in first["loc"])
-    return Refusal(field=f"spec.{path}", why=first["msg"])
+    path, why = api.first_error(error)
+    return Refusal(field=f"spec.{path}", why=why)
 
 
 def runs_in(status: api.TaskValidationStatus | api.AgentEpisodeStatus) -> tuple[api.RunStatus, ...]:

@@ -6,14 +6,17 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic.alias_generators import to_camel
 
+from assay.api.v1alpha1 import first_error
 from assay.domain.denylist import DenyEntry, Lookup, is_go
 
-FORMAT = 1
+FORMAT: Final = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,30 +88,15 @@ def _reasons(repo: str, raw: object) -> Mapping[str, str]:
     return dict(raw)
 
 
-def write_deny_list(path: Path, entries: Iterable[DenyEntry]) -> None:
-    """Write deny.json, sorted, so that two lists compare line by line."""
-    tasks = {entry.task: _wire(entry) for entry in sorted(entries, key=lambda entry: entry.task)}
-    document = {"format": FORMAT, "tasks": tasks}
-    path.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-
-
-def _wire(entry: DenyEntry) -> dict[str, object]:
-    return {
-        "repo": entry.repo,
-        "owned": {module: list(why) for module, why in entry.owned.items()},
-        "forkNames": list(entry.fork_names),
-        "nestedElsewhere": dict(entry.nested_elsewhere),
-        "notes": list(entry.notes),
-    }
-
-
 class _Entry(BaseModel):
     """An entry as it stands in the file; other keys are ignored."""
 
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
+
     repo: str
     owned: dict[str, tuple[str, ...]]
-    fork_names: tuple[str, ...] = Field(alias="forkNames")
-    nested_elsewhere: dict[str, str] = Field(alias="nestedElsewhere")
+    fork_names: tuple[str, ...]
+    nested_elsewhere: dict[str, str]
     notes: tuple[str, ...] = ()
 
 
@@ -117,14 +105,23 @@ class _Document(BaseModel):
     tasks: dict[str, _Entry]
 
 
+def write_deny_list(path: Path, entries: Iterable[DenyEntry]) -> None:
+    """Write deny.json, sorted, so that two lists compare line by line."""
+    tasks = {
+        entry.task: _Entry.model_validate(entry, from_attributes=True)
+        for entry in sorted(entries, key=attrgetter("task"))
+    }
+    document = _Document(format=FORMAT, tasks=tasks).model_dump(mode="json", by_alias=True)
+    path.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
 def read_deny_list(path: Path) -> dict[str, DenyEntry]:
     """Read deny.json; raises ValueError, with the field, for another format or an entry that denies nothing."""
     try:
         document = _Document.model_validate_json(path.read_bytes())
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"])) or "the file"
-        raise ValueError(f"{path} is no deny list of format {FORMAT}: {where}: {first['msg']}") from error
+        where, why = first_error(error)
+        raise ValueError(f"{path} is no deny list of format {FORMAT}: {where or 'the file'}: {why}") from error
     entries = {task: DenyEntry(task=task, **dict(said)) for task, said in document.tasks.items()}
     for task, entry in entries.items():
         if not entry.policy.bases:

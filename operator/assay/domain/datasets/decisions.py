@@ -37,8 +37,7 @@ def decisions_of(row: Row, statement: str) -> Decisions:
     try:
         review = api.StatementReview.model_validate(said)
     except ValidationError as error:
-        first = error.errors()[0]
-        raise RowRefusedError(column, f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+        raise RowRefusedError(column, ": ".join(api.first_error(error))) from error
     given = statement_of(statement, review)
     if review.decision == "Rewritten" and review.statement:
         original, has = statement_digest(statement), statement_digest(given)

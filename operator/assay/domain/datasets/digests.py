@@ -9,6 +9,7 @@ from datetime import date, datetime
 
 from pydantic import ValidationError
 
+from assay.api import v1alpha1 as api
 from assay.api.bundles import BundledTask
 from assay.domain.datasets.coercions import Row
 from assay.domain.task import Refusal
@@ -38,8 +39,8 @@ def task_of_document(content: bytes) -> BundledTask | Refusal:
     try:
         return BundledTask.model_validate_json(content)
     except ValidationError as error:
-        first = error.errors()[0]
-        return Refusal(field=".".join(map(str, first["loc"])) or "document", why=first["msg"])
+        path, why = api.first_error(error)
+        return Refusal(field=path or "document", why=why)
 
 
 def row_digest(row: Row, columns: Sequence[str]) -> str:

@@ -180,8 +180,8 @@ def inline_task(task: BundledTask) -> api.Task | Refusal:
     try:
         inline = api.Task.model_validate(api.to_wire(task))
     except ValidationError as error:
-        first = error.errors()[0]
-        return Refusal(field=".".join(map(str, first["loc"])), why=f"{first['msg']}; too large for --inline")
+        path, why = api.first_error(error)
+        return Refusal(field=path, why=f"{why}; too large for --inline")
     chars = inline_chars(inline)
     if chars > api.MAX_INLINE_CHARS:
         return Refusal(
