@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
@@ -10,7 +11,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from chart.installing import Release
 from conftest import ROOT
@@ -61,14 +62,24 @@ def cut_one(release: Release, chance: random.Random) -> str:
     seconds, verdict = chance.uniform(1, 8), chance.choice(CUTS)
     if not uids:
         return "connection: no sandbox is there"
-    pid = next((process.name for process in _processes_of(chance.choice(uids))), "")
-    rule = ("INPUT", "-p", "tcp", "--dport", str(HANDS), "-j", *verdict.split())
-    enter = ("nsenter", "--net", "--target", pid, "iptables", "--wait")
-    if not pid or subprocess.run((*enter, "-I", *rule), capture_output=True, check=False).returncode:
+    network = _network_of(chance.choice(uids))
+    if network is None:
         return "connection: the sandbox has just gone"
-    time.sleep(seconds)
-    subprocess.run((*enter, "-D", *rule), capture_output=True, check=False)  # it goes with its pod anyway
+    rule = ("INPUT", "-p", "tcp", "--dport", str(HANDS), "-j", *verdict.split())
+    with network:
+        enter = ("nsenter", f"--net=/proc/self/fd/{network.fileno()}", "iptables", "--wait")
+        for action, pause in (("-I", seconds), ("-D", 0.0)):
+            subprocess.run((*enter, action, *rule), capture_output=True, check=True, pass_fds=(network.fileno(),))
+            time.sleep(pause)
     return f"connection: cut for {seconds:.1f} s by {verdict}"
+
+
+def _network_of(uid: str) -> IO[bytes] | None:
+    """The network namespace of a pod, held open: it outlives the process that it is found by, and even the pod."""
+    for process in _processes_of(uid):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            return (process / "ns" / "net").open("rb")
+    return None
 
 
 def _uids(release: Release, namespace: str, selector: str, phase: str = "") -> list[str]:

@@ -110,7 +110,7 @@ def test_an_operator_asked_to_stop_in_the_middle_of_a_run_stops_at_once_and_well
     stage.running_pod("stopped", "unpatched-1")
     asked = time.monotonic()
     assert stage.operator.end(signal.SIGTERM) == 0, stage.operator.said()
-    assert time.monotonic() - asked < 10
+    assert time.monotonic() - asked < 30, "a pod's grace"
     stage.operator.start()
     status = stage.finished("stopped")
     assert (status["verdict"], [run["attempt"] for run in status["runs"]]) == ("Valid", [1, 1])

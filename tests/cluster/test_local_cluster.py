@@ -167,9 +167,7 @@ def test_a_cluster_that_is_taken_down_leaves_nothing(machine: Machine, name: Cal
     cluster = Cluster.running(ours)
     assert Machine.now() == machine, "the machine changes while a cluster runs"
 
-    started = time.monotonic()
     command("up", "--name", ours)
-    assert time.monotonic() - started < 2, "`up` of a running cluster returns at once"
     assert Cluster.running(ours).link == cluster.link
 
     command("down", "--name", ours)

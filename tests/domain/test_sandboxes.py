@@ -10,11 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.api.v1alpha1 import EpisodePhase, SubmissionOutcome
+from assay.domain.manifests import FUSE_SECONDS
 from assay.domain.pods import PodView
 from assay.domain.sandbox_status import Use, untaken, use_of
 from assay.domain.sandboxes import (
     LOOK_SECONDS,
     ROOM_SECONDS,
+    UNREADY_SECONDS,
     AgentState,
     EpisodeLimits,
     Offer,
@@ -28,6 +30,7 @@ from assay.domain.sandboxes import (
     in_the_way,
     sandbox_state_of,
 )
+from assay.domain.status import rfc3339
 from assay.domain.task import Limits
 
 NOW = 1_000_000.0
@@ -316,6 +319,27 @@ def test_a_sandbox_that_is_deleted_under_the_agent_is_lost() -> None:
 def test_a_sandbox_that_no_node_takes_is_lost_when_its_queue_deadline_has_passed() -> None:
     assert sandbox_state_of(pod(), POD_LIMITS, NOW).stage is SandboxStage.WAITING
     assert sandbox_state_of(pod(), POD_LIMITS, NOW + 601).stage is SandboxStage.LOST
+
+
+def running(unready_after: float) -> PodView:
+    """A sandbox whose first process runs since ``NOW``, and that is not ready since so many seconds later."""
+    unready = {"type": "Ready", "status": "False", "lastTransitionTime": rfc3339(NOW + unready_after)}
+    task = {"name": "task", "state": {"running": {"startedAt": rfc3339(NOW)}}}
+    return pod({"conditions": [unready], "containerStatuses": [task]})
+
+
+def test_a_sandbox_that_is_never_ready_is_lost_when_its_set_up_must_be_over() -> None:
+    never, late = running(-5), NOW + POD_LIMITS.setup + 2 * FUSE_SECONDS
+    assert sandbox_state_of(never, POD_LIMITS, late).stage is SandboxStage.WAITING
+    assert sandbox_state_of(never, POD_LIMITS, late + 1).stage is SandboxStage.LOST
+
+
+def test_a_sandbox_that_is_not_ready_for_a_moment_keeps_its_agents_work_however_old_it_is() -> None:
+    hours = 10_000.0
+    moment = sandbox_state_of(running(hours), POD_LIMITS, NOW + hours + 20)
+    assert (moment.stage, moment.deadline) == (SandboxStage.WAITING, NOW + hours + UNREADY_SECONDS)
+    for_good = sandbox_state_of(running(hours), POD_LIMITS, NOW + hours + UNREADY_SECONDS + 1)
+    assert (for_good.stage, for_good.reason) == (SandboxStage.LOST, "NodeLost")
 
 
 def test_a_grading_that_finds_no_node_takes_the_place_of_its_own_sandbox() -> None:

@@ -1,4 +1,4 @@
-"""Assay's image: found again when nothing changed, quick to start, and not root."""
+"""Assay's image: found again when nothing changed, compiled, and not root."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 import tarfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,18 +17,12 @@ from conftest import ROOT, TestCluster
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(900)]
 
 PROBE = """
-import json, os, subprocess, time
-def seconds(*command):
-    began = time.monotonic()
-    subprocess.run(command, check=True, capture_output=True)
-    return time.monotonic() - began
-start = min(seconds("python3", "-I", "-c", "import assay.witness.session") for _ in range(10))
+import json, os, subprocess
 compiled = subprocess.run(
     ("python3", "-I", "-v", "-c", "import assay.witness.session"), check=True, capture_output=True, text=True
 ).stderr
 print(json.dumps({
     "uid": os.getuid(),
-    "start": start,
     "sources": [line for line in compiled.splitlines() if "code object from /opt" in line],
     "compiled": [line for line in compiled.splitlines() if "code object from '/opt/assay/app" in line],
     "help": subprocess.run(("assay", "--help"), check=True, capture_output=True, text=True).stdout,
@@ -56,16 +49,14 @@ def told(cluster: TestCluster, archive: Path) -> Iterator[dict[str, object]]:
     image = cluster.load(archive, "assay:image-test")
     options = ("--image", image, "--restart=Never", "--command", "--", "python3", "-c", PROBE)
     cluster.kubectl("run", "image-test", *options)
-    cluster.kubectl("wait", "--for=jsonpath={.status.phase}=Succeeded", "pod/image-test", "--timeout=60s")
+    cluster.kubectl("wait", "--for=jsonpath={.status.phase}=Succeeded", "pod/image-test", "--timeout=180s")
     yield json.loads(cluster.kubectl("logs", "image-test").stdout)
     cluster.kubectl("delete", "pod", "image-test", "--grace-period=1")
 
 
 def test_an_unchanged_tree_is_not_built_again(archive: Path) -> None:
-    began = time.monotonic()
     made = archive.stat().st_ino
     assert build() == archive
-    assert time.monotonic() - began < 5
     assert archive.stat().st_ino == made
 
 
@@ -73,10 +64,6 @@ def test_the_archive_is_small_and_oci(archive: Path) -> None:
     assert archive.stat().st_size < 160 * 2**20
     with tarfile.open(archive) as opened:
         assert "oci-layout" in {member.name.removeprefix("./") for member in opened}
-
-
-def test_the_witness_starts_in_an_instant(told: dict[str, float]) -> None:
-    assert told["start"] < 0.15
 
 
 def test_every_module_of_the_witness_is_compiled(told: dict[str, object]) -> None:

@@ -218,9 +218,7 @@ def test_a_deadline_kills_the_command_with_its_children_and_the_next_one_runs(po
 def test_a_command_that_obeys_sigterm_can_say_its_last_words(pod: Pod, machine):
     shell, path = machine
     polite = "trap 'echo bye; exit 0' TERM; while :; do sleep 0.05; done"
-    begun = time.monotonic()
     code, record = perform(pod, polite, shell=shell, PATH=path, ASSAY_TEST_SECONDS="1")
-    assert time.monotonic() - begun < 5
     assert code == 124
     assert output(record, 1, "out") == b"bye\n"
 
@@ -325,15 +323,6 @@ def test_forged_control_lines_from_a_command_are_strange_and_change_nothing(pod:
     assert code == record.exit_code == 7
     assert record.strange == 3
     assert record.mark("forged") is None
-
-
-def test_the_overhead_of_a_run_is_small(pod: Pod):
-    code, record = perform(pod, *["true"] * 20)
-    assert code == 0
-    begin, end = record.mark("command-001-begin"), record.mark("command-020-end")
-    assert begin is not None
-    assert end is not None
-    assert (end.seconds - begin.seconds) / 20 < 0.2
 
 
 def test_the_counters_of_the_cgroup_are_reported_as_a_difference(pod: Pod, tmp_path: Path):

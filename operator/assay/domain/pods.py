@@ -230,7 +230,7 @@ def unpullable(
     if reason in STARTING:
         waiting = (witness.get("state") or {}).get("waiting") or {}
         reason, message = waiting.get("reason", ""), f"the witness: {waiting.get('message', '')}"
-    placed = _condition_time(pod, "PodScheduled")
+    placed = condition_time(pod, "PodScheduled")
     if reason not in STARTING and placed and now > placed + limits.pull:
         kind = FaultKind.PULL_TIMEOUT if reason in PULL_REASONS else FaultKind.START_FAILED
         return _lost(kind, f"{reason}: {message}")
@@ -245,7 +245,7 @@ def waiting(pod: PodView, task: Mapping[str, Any], limits: Limits, commands: int
         if now > deadline:
             return _lost(FaultKind.NODE_LOST, "the node has not reported the end of a run that must be over")
         return PodState(stage=Stage.RUNNING, deadline=deadline)
-    placed = _condition_time(pod, "PodScheduled")
+    placed = condition_time(pod, "PodScheduled")
     if placed:
         deadline = placed + limits.pull
         if now > deadline:
@@ -257,9 +257,10 @@ def waiting(pod: PodView, task: Mapping[str, Any], limits: Limits, commands: int
     return PodState(stage=Stage.QUEUED, deadline=deadline, message=_unschedulable(pod))
 
 
-def _condition_time(pod: PodView, kind: str) -> float:
+def condition_time(pod: PodView, kind: str, status: str = "True") -> float:
+    """Return since when a pod's condition has a status (epoch seconds); 0 if it has another."""
     for condition in pod.status.get("conditions") or ():
-        if condition.get("type") == kind and condition.get("status") == "True":
+        if condition.get("type") == kind and condition.get("status") == status:
             return seconds_since_1970(condition.get("lastTransitionTime"))
     return 0.0
 

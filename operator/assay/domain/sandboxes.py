@@ -14,7 +14,17 @@ from typing import Any
 
 from assay.api.v1alpha1 import EpisodePhase, SubmissionOutcome
 from assay.domain.outcomes import FaultKind, OutcomeKind
-from assay.domain.pods import ISOLATION_EXIT, PodView, Stage, container_of, disrupted, unpullable, waiting
+from assay.domain.pods import (
+    ISOLATION_EXIT,
+    PodView,
+    Stage,
+    condition_time,
+    container_of,
+    disrupted,
+    seconds_since_1970,
+    unpullable,
+    waiting,
+)
 from assay.domain.task import Limits
 
 LOOK_SECONDS = 20.0
@@ -22,6 +32,8 @@ LOOK_SECONDS = 20.0
 RETRY_SECONDS = 5.0
 ROOM_SECONDS = 300.0
 """How long a grading waits for a node before it takes its own sandbox's place: time for a cluster to grow."""
+UNREADY_SECONDS = 300.0
+"""How long a sandbox that was ready may not be: as long as Kubernetes leaves pods on a node that it cannot reach."""
 SANDBOX_RUN, GRADING_RUN = "sandbox-", "graded-"
 """What the names of these runs begin with."""
 
@@ -193,6 +205,12 @@ def sandbox_state_of(pod: PodView, limits: Limits, now: float) -> SandboxState:
             image_id=str(task.get("imageID", "")),
             addresses=tuple(str(entry["ip"]) for entry in status.get("podIPs") or () if entry.get("ip")),
         )
+    since = _unready_since(pod, task)
+    if since:
+        deadline = since + UNREADY_SECONDS
+        if now > deadline:
+            return _lost(FaultKind.NODE_LOST, f"it was ready, and has not been for {UNREADY_SECONDS:.0f} seconds")
+        return SandboxState(stage=SandboxStage.WAITING, message="it is not ready any more", deadline=deadline)
     early = waiting(pod, task, limits, 0, now)
     if early.stage is Stage.LOST:
         return _lost(early.kind, early.message)
@@ -354,6 +372,13 @@ def _is_ready(status: Mapping[str, Any]) -> bool:
         condition.get("type") == "Ready" and condition.get("status") == "True"
         for condition in status.get("conditions") or ()
     )
+
+
+def _unready_since(pod: PodView, task: Mapping[str, Any]) -> float:
+    """When a sandbox that had been ready stopped to be; 0 for one that is ready, or has not been yet."""
+    running = seconds_since_1970(((task.get("state") or {}).get("running") or {}).get("startedAt"))
+    since = condition_time(pod, "Ready", "False")
+    return since if running and since > running else 0.0
 
 
 def _has_no_node(pod: PodView, now: float) -> bool:

@@ -118,10 +118,10 @@ def test_memory_stays_bounded_whatever_comes_and_goes(up: Sandbox) -> None:
 
 def test_idle_time_counts_from_the_last_call_or_touch(up: Sandbox) -> None:
     up.call("true")
-    time.sleep(0.3)
-    assert up.state()["idleSeconds"] >= 0.3
+    time.sleep(5)
+    assert up.state()["idleSeconds"] >= 5
     up.json("POST", "/v1/touch")
-    assert up.state()["idleSeconds"] < 0.3
+    assert up.state()["idleSeconds"] < 5
 
 
 def test_nothing_of_the_task_begins_while_the_network_is_open(sandbox: Sandbox) -> None:
