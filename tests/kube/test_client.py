@@ -104,6 +104,9 @@ class TestApiServer:
 
     async def test_a_pod_is_made_once_however_often_it_is_asked_for(self, client: Client, namespace: str) -> None:
         manifest = owned_pod(namespace)
+        owner = await client.create(SECRETS, namespace, secret("owner", namespace))
+        for reference in manifest["metadata"]["ownerReferences"]:  # one that is there, or the pod is garbage
+            reference |= {"apiVersion": "v1", "kind": "Secret", "name": "owner", "uid": owner["metadata"]["uid"]}
         first = await ensure_pod(client, manifest)
         again = await ensure_pod(client, manifest)
         assert first["metadata"]["uid"] == again["metadata"]["uid"]
