@@ -20,6 +20,14 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 """The same examples in every run, so that a change alone can break a check; ``make explore`` looks for new ones."""
 
 
+def cache_dir() -> Path:
+    """Where programs that tests install or build stay between runs."""
+    named, home = os.environ.get("ASSAY_CACHE"), os.environ.get("XDG_CACHE_HOME")
+    directory = Path(named) if named else (Path(home) if home else Path.home() / ".cache") / "assay"
+    directory.mkdir(parents=True, exist_ok=True)
+    return directory
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     """``--update-golden`` writes the files under ``tests/golden`` anew instead of comparing with them."""
     parser.addoption("--update-golden", action="store_true", help="write the golden files anew")

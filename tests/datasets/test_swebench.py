@@ -17,9 +17,9 @@ from assay.cli.targets import Target
 from assay.domain.datasets.exports import SWE_BENCH_KNOWN, Form
 from assay.domain.evaluations import report_name
 from assay.domain.predictions import Prediction
+from conftest import cache_dir
 from domain.datasets.test_exports import exported, tasks_of
 from domain.test_evaluations import DATASET, RESULTS
-from store.s3 import cache_dir
 
 pytestmark = [pytest.mark.runners, pytest.mark.timeout(1200)]
 PACKAGE = "swebench==5.0.2"

@@ -13,6 +13,8 @@ import subprocess
 import time
 from pathlib import Path
 
+from conftest import cache_dir
+
 SOURCE = Path(__file__).parent / "versitygw"
 BUCKET = "evidence"
 ACCESS, SECRET = "lantern", "acorn-secret"  # of a server that lives for one test
@@ -21,12 +23,6 @@ ENVIRONMENT = {
     "AWS_SECRET_ACCESS_KEY": SECRET,
     "AWS_EC2_METADATA_DISABLED": "true",
 }
-
-
-def cache_dir() -> Path:
-    """Where what is built stays."""
-    named, home = os.environ.get("ASSAY_CACHE"), os.environ.get("XDG_CACHE_HOME")
-    return Path(named) if named else (Path(home) if home else Path.home() / ".cache") / "assay"
 
 
 def built_server() -> Path:

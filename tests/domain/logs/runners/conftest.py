@@ -1,5 +1,6 @@
 """Foreign test runners: found or installed, started on a copy of a suite, their output returned as a log."""
 
+import fcntl
 import hashlib
 import os
 import shutil
@@ -9,17 +10,17 @@ from pathlib import Path
 
 import pytest
 
+from conftest import cache_dir
+
 SUITES = Path(__file__).parent / "suites"
-SECONDS = 120
-
-
-def cache_dir() -> Path:
-    """Where installed runners and their build caches stay between runs."""
-    named = os.environ.get("ASSAY_CACHE")
-    home = os.environ.get("XDG_CACHE_HOME")
-    directory = Path(named) if named else (Path(home) if home else Path.home() / ".cache") / "assay"
-    directory.mkdir(parents=True, exist_ok=True)
-    return directory
+SECONDS = 300
+DEBIAN = {
+    "phpunit": "phpunit",
+    "rspec": "ruby-rspec",
+    "ruby": "ruby-minitest ruby-test-unit",
+    "mvn": "maven default-jdk-headless",
+}
+"""Runner -> the Debian packages that it comes from."""
 
 
 @pytest.fixture
@@ -30,6 +31,8 @@ def start(tmp_path):
         work = tmp_path / suite.replace("/", "-")
         if not work.exists():
             shutil.copytree(SUITES / suite, work)
+        if command[0] in DEBIAN:
+            install(command[0])
         program = command[0] if command[0] == sys.executable else shutil.which(command[0])
         assert program, f"the runner {command[0]} is not on this machine, and the check of runners needs it"
         done = subprocess.run(
@@ -43,6 +46,19 @@ def start(tmp_path):
         return (done.stdout + done.stderr).decode("utf-8", "surrogateescape")
 
     return run
+
+
+def install(program: str) -> None:
+    """Install a runner from Debian's packages, unless it is there."""
+    with (cache_dir() / "runners.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if shutil.which(program):
+            return
+        environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
+        for command in ("update", f"install -y --no-install-recommends {DEBIAN[program]}"):
+            apt = ("apt-get", "-qq", "-o", "DPkg::Lock::Timeout=300", *command.split())
+            done = subprocess.run(apt, env=environment, capture_output=True, text=True, check=False)
+            assert done.returncode == 0, f"apt-get {command}: {done.stderr[-2000:]}"
 
 
 def _clean_environment() -> dict[str, str]:

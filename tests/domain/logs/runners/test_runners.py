@@ -5,8 +5,9 @@ import sys
 import pytest
 
 from assay.domain.logs import parse_log
+from conftest import cache_dir
 
-pytestmark = [pytest.mark.runners, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.runners, pytest.mark.timeout(600)]
 
 POT = "check_pot.py::"
 GO = {
@@ -107,6 +108,102 @@ def test_node_is_read_in_three_of_its_forms(start):
     assert spec["pours (hot) 5s"] == spec["alone"] == spec["lid > rim"] == "PASSED"
     assert spec["leaks"] == spec["pot"] == spec["failing tests:"] == "FAILED"
     assert parse_log("junit", start("node", "node", "--test", "--test-reporter=junit"))["test::fits très"] == "PASSED"
+
+
+def test_perls_tap_is_read(start):
+    assert parse_log("tap", start("perl", "perl", "pot.t")) == {
+        "pours (hot)": "PASSED",
+        "leaks": "FAILED",
+        "3": "SKIPPED",
+        "is expected": "XFAIL",
+        "lid > holds green": "PASSED",
+        "lid > holds x y": "PASSED",
+        "lid > holds très": "PASSED",
+        "lid > rim > fits \\# tight": "PASSED",
+        "lid > rim": "PASSED",
+        "lid": "PASSED",
+        "6": "PASSED",
+    }
+
+
+def test_surefire_is_read_from_mavens_log_and_from_its_reports(start):
+    log = start("maven", "mvn", "-B", f"-Dmaven.repo.local={cache_dir() / 'runners' / 'maven'}", "test")
+    results = parse_log("parse_java_mvn", log)
+    assert {name: status for name, status in results.items() if name.startswith("pot.")} == {
+        "pot.LidTest": "PASSED",
+        "pot.RestTest": "SKIPPED",
+        "pot.PotTest$Lid": "FAILED",
+        "pot.PotTest": "FAILED",
+        "pot.PotTest.breaks": "FAILED",
+        "pot.PotTest.leaks": "FAILED",
+    }
+    assert parse_log("parse_java_mvn_v2", log) == {"__suite__": "PASSED"}, "no line of it names a module's result"
+    reports = parse_log("junit", start("maven", "sh", "-c", "cat target/surefire-reports/*.xml"))
+    assert reports == {
+        "pot.LidTest::shuts": "PASSED",
+        "pot.PotTest::pours": "PASSED",
+        "pot.PotTest::leaks": "FAILED",
+        "pot.PotTest::breaks": "ERROR",
+        "pot.PotTest::rests": "SKIPPED",
+        "pot.PotTest::holds(String)[1]": "PASSED",
+        "pot.PotTest::holds(String)[2]": "PASSED",
+        "pot.PotTest::holds(String)[3]": "PASSED",
+        "pot.PotTest$Lid::fits": "PASSED",
+        "pot.RestTest::waits": "SKIPPED",
+    }
+
+
+def test_phpunit_is_read_as_text_and_from_its_report(start):
+    leaves = {"green": "PASSED", "x y": "PASSED", "très": "PASSED", "(hot)": "FAILED"}
+    text = start("phpunit", "phpunit", "--testdox", "--log-junit=report.xml", "PotTest.php")
+    assert parse_log("parse_log_phpunit", text) == {
+        "Pot > Pours": "PASSED",
+        "Pot > Leaks": "FAILED",
+        "Pot > Breaks": "FAILED",
+        "Pot > Rests": "SKIPPED",
+    } | {f'Pot > Holds with data set "{leaf}"': status for leaf, status in leaves.items()}
+    assert parse_log("junit", start("phpunit", "cat", "report.xml")) == {
+        "Kitchen.Tests.PotTest::testPours": "PASSED",
+        "Kitchen.Tests.PotTest::testLeaks": "FAILED",
+        "Kitchen.Tests.PotTest::testBreaks": "ERROR",
+        "Kitchen.Tests.PotTest::testRests": "SKIPPED",
+        "Kitchen.Tests.PotTest::testWaits": "SKIPPED",
+    } | {f'Kitchen.Tests.PotTest::testHolds with data set "{leaf}"': status for leaf, status in leaves.items()}
+
+
+def test_rspec_is_read_from_its_transformed_report(start):
+    start("rspec", "rspec", "--format=json", "--out=report.json", "pot_spec.rb")
+    lines = 'JSON.parse(ARGF.read)["examples"].each { |test| puts "#{test["full_description"]} - #{test["status"]}" }'
+    assert parse_log(
+        "parse_log_rspec_transformed_json", start("rspec", "ruby", "-rjson", "-e", lines, "report.json")
+    ) == {
+        "pot pours (hot)": "PASSED",
+        "pot leaks": "FAILED",
+        "pot breaks": "FAILED",
+        "pot lid holds green": "PASSED",
+        "pot lid holds x y": "PASSED",
+        "pot lid holds très": "PASSED",
+    }
+
+
+RUBY = {
+    "test_pours": "PASSED",
+    "test_leaks": "FAILED",
+    "test_breaks": "FAILED",
+    "test_rests": "SKIPPED",
+    "test_holds_green": "PASSED",
+    "test_holds_x y": "PASSED",
+    "test_holds_très": "PASSED",
+}
+
+
+def test_minitest_is_read(start):
+    named = {f"PotTest#{name}": status for name, status in RUBY.items()}
+    assert parse_log("parse_log_ruby_v2", start("minitest", "ruby", "pot_test.rb", "-v")) == named
+
+
+def test_rubys_test_unit_is_read(start):
+    assert parse_log("parse_log_ruby_unit", start("testunit", "ruby", "pot_test.rb", "-v")) == RUBY
 
 
 def test_ctest_is_read_for_what_passes_and_its_report_for_the_rest(start):
