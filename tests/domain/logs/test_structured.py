@@ -1,6 +1,11 @@
 """Reports made for machines, one small report of every outcome each."""
 
+from xml.etree.ElementTree import Element, tostring
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from junitparser import Error, Failure, Skipped, TestCase
 
 from assay.domain.logs import parse_log
 
@@ -118,3 +123,34 @@ RUST = """{ "type": "suite", "event": "started", "test_count": 4 }
 )
 def test_a_report_gives_every_outcome(dialect, log, expected):
     assert parse_log(dialect, log) == expected
+
+
+def _element(tag: str, attributes: dict[str, str], children: list[Element]) -> Element:
+    element = Element(tag, attributes)
+    element.extend(children)
+    return element
+
+
+ATTRIBUTES = st.dictionaries(st.sampled_from(["name", "classname"]), st.sampled_from(["", "a", "b <&>"]))
+LEAVES = st.builds(_element, st.sampled_from(["failure", "error", "skipped", "system-out"]), ATTRIBUTES, st.just([]))
+PARTS = st.recursive(
+    LEAVES,
+    lambda children: st.builds(
+        _element, st.sampled_from(["testcase", "testcase", "properties"]), ATTRIBUTES, st.lists(children, max_size=4)
+    ),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(cases=st.lists(st.builds(_element, st.just("testcase"), ATTRIBUTES, st.lists(PARTS, max_size=3)), max_size=4))
+def test_a_junit_case_gives_what_junitparser_says_of_it(cases: list[Element]) -> None:
+    expected = {}
+    for case in map(TestCase.fromelem, cases):
+        kinds = [kind for kind in (Failure, Error, Skipped) if any(isinstance(each, kind) for each in case.result)]
+        name = f"{case.classname}::{case.name}" if case.classname else case.name or ""
+        expected[name] = (
+            {"failure": "FAILED", "error": "ERROR", "skipped": "SKIPPED"}[kinds[0]._tag] if kinds else "PASSED"
+        )
+    report = tostring(_element("testsuite", {}, cases), encoding="unicode")
+    assert parse_log("junit", f"<testsuites>{report}</testsuites>") == expected

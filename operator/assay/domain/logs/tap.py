@@ -6,48 +6,57 @@ to-do is XFAIL. `Bail out!` adds an ERROR under its own text.
 
 import re
 
+from assay.domain.logs.alternatives import over_lines
 from assay.domain.logs.failures import UnreadableError
-from assay.domain.logs.lines import Split, Trim, lines_of
+from assay.domain.logs.lines import Split, Trim, blocks_of_lines
 from assay.domain.logs.statuses import ERROR, FAILED, PASSED, SKIPPED, XFAIL, Observed
 
-_RESULT = re.compile(r"(ok|not ok)\b(?:\s++(\d++))?(?:\s*+- |\s++|$)(.*)")
+_LINE = re.compile(
+    r"(\s*+)(?:(?:(ok)|not ok)\b(?:\s++(\d++))?(?:\s*+- |\s++|$)(.*+)|# Subtest: (.++)|(Bail out!.*+))",
+)
+_LINES = re.compile("\n" + over_lines(_LINE))
 _DIRECTIVE = re.compile(r"(?<!\\)#\s*+(skip|todo)\w*", re.IGNORECASE)
-_SUBTEST = re.compile(r"# Subtest: (.+)")
 _MAX_DEPTH = 100
 
 
 def protocol(text: str) -> dict[str, str]:
     """Descriptions, joined by ` > ` below subtests, or the number where there is none -> status."""
     results = Observed()
-    groups: list[tuple[int, str]] = []
-    for line in lines_of(text, Split.UNIVERSAL, Trim.RIGHT):
-        body = line.lstrip()
-        indent = len(line) - len(body)
-        if body.startswith("Bail out!"):
-            results[body] = ERROR
-        elif body.startswith(("ok", "not ok")) and (found := _RESULT.match(body)):
-            groups = [group for group in groups if group[0] < indent]
-            name, status = _name_and_status(found)
-            results[" > ".join([*(group for _, group in groups), name])] = status
-        elif body.startswith("# Subtest: ") and (found := _SUBTEST.match(body)):
-            groups = [group for group in groups if group[0] < indent]
-            groups.append((indent, found[1]))
-            if len(groups) > _MAX_DEPTH:
-                raise UnreadableError(f"subtests are nested more than {_MAX_DEPTH} deep")
+    enter = results.enter
+    groups = [(-1, "")]
+    inmost, prefix = groups[0]
+    for lines in blocks_of_lines(text, Split.UNIVERSAL, Trim.RIGHT):
+        for blanks, is_ok, number, rest, group, bail_out in _LINES.findall(lines):
+            if bail_out:
+                results[bail_out] = ERROR
+                continue
+            indent = len(blanks)
+            while indent <= inmost:
+                groups.pop()
+                inmost, prefix = groups[-1]
+            if group:
+                inmost, prefix = indent, f"{prefix}{group} > "
+                groups.append((inmost, prefix))
+                if len(groups) > _MAX_DEPTH + 1:
+                    raise UnreadableError(f"subtests are nested more than {_MAX_DEPTH} deep")
+                continue
+            description, status = rest.strip(), PASSED if is_ok else FAILED
+            if "#" in rest or rest.endswith("{"):
+                description, status = _directed(rest, status)
+            name = prefix + (description or number)
+            if enter(name, status) is not status:
+                results.again(name, status, overwrites=True)
     return results
 
 
-def _name_and_status(found: re.Match[str]) -> tuple[str, str]:
-    outcome, number, description = found.groups()
-    status = PASSED if outcome == "ok" else FAILED
+def _directed(description: str, status: str) -> tuple[str, str]:
+    """The description without the brace of a subtest and without a directive, and the status with it."""
     description = description.removesuffix("{").rstrip()
-    directive = _DIRECTIVE.search(description) if "#" in description else None
-    if directive:
-        description = description[: directive.start()]
-        if directive[1].lower() == "skip":
-            status = SKIPPED
-        elif status == FAILED:
-            status = XFAIL
-    elif " # " in description:
-        description = description.split(" # ", 1)[0]
-    return description.strip() or number or "", status
+    directive = _DIRECTIVE.search(description)
+    if directive is None:
+        return description.split(" # ", 1)[0].strip(), status
+    if directive[1].lower() == "skip":
+        status = SKIPPED
+    elif status == FAILED:
+        status = XFAIL
+    return description[: directive.start()].strip(), status

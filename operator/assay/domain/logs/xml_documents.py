@@ -1,21 +1,17 @@
-"""Family: XML reports by their own rules, for tasks that choose them: JUnit's by junitparser, .NET's TRX.
+"""Family: XML reports by their own rules, for tasks that choose them: JUnit's and .NET's TRX.
 
 Unlike the published readers these refuse a broken report, since a report that a task asked for is all the evidence.
 """
 
 import re
-from collections.abc import Iterator, Mapping
-from xml.etree.ElementTree import Element, TreeBuilder
-
-from junitparser import Error, Failure, Skipped, TestCase
+from collections.abc import Iterator
 
 from assay.domain.logs.failures import UnreadableError
-from assay.domain.logs.plain_reports import MalformedError
+from assay.domain.logs.plain_reports import STATUS_OF, MalformedError
 from assay.domain.logs.statuses import ERROR, FAILED, PASSED, SKIPPED, Observed
 from assay.domain.logs.xml_reports import Target, feed, island
 
 _OPENING = re.compile(r"<(testsuites|testsuite)\b")
-_JUNIT_OUTCOMES = ((Failure, FAILED), (Error, ERROR), (Skipped, SKIPPED))
 _TRX_OUTCOMES = {
     "Passed": PASSED,
     "PassedButRunAborted": PASSED,
@@ -32,38 +28,42 @@ _TRX_OUTCOMES = {
 
 def junit(text: str) -> dict[str, str]:
     """`class::name` (or the name alone) -> status of every case in every report of the text."""
-    target = _JunitCases()
+    results = Observed()
     for start, end in _reports(text):
-        _read(target, text, start, end)
-    return target.results
+        _read(_junit_cases(results), text, start, end)
+    return results
 
 
-class _JunitCases:
-    """A parser target that builds one test case at a time and has junitparser read it."""
+def _junit_cases(results: Observed) -> Target:
+    """Enters the outermost cases; the worst element in one, however deep, decides."""
+    enter = results.enter
+    case: dict[str, str] | None = None
+    markers: set[str] = set()
+    depth = 0
 
-    def __init__(self) -> None:
-        self.results = Observed()
-        self._case = TreeBuilder()
-        self._depth = 0
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        nonlocal case, depth
+        if case is not None:
+            depth += 1
+            if tag in STATUS_OF:
+                markers.add(tag)
+        elif tag == "testcase":
+            case = attributes
 
-    def start(self, tag: str, attributes: dict[str, str]) -> None:
-        if self._depth or tag == "testcase":
-            self._depth += 1
-            self._case.start(tag, attributes)
+    def end(_tag: str) -> None:
+        nonlocal case, depth
+        if depth:
+            depth -= 1
+        elif case is not None:
+            classname, name = case.get("classname"), case.get("name")
+            test = f"{classname}::{name}" if classname else name or ""
+            status = next(status for tag, status in STATUS_OF.items() if tag in markers) if markers else PASSED
+            if enter(test, status) is not status:
+                results.again(test, status, overwrites=True)
+            case = None
+            markers.clear()
 
-    def end(self, tag: str) -> None:
-        if self._depth:
-            self._depth -= 1
-            self._case.end(tag)
-            if not self._depth:
-                self._read(self._case.close())
-                self._case = TreeBuilder()
-
-    def _read(self, element: Element) -> None:
-        case = TestCase.fromelem(element)  # type: ignore[no-untyped-call]
-        name = f"{case.classname}::{case.name}" if case.classname else str(case.name or "")
-        kinds = {type(outcome) for outcome in case.result} if len(element) else set()
-        self.results[name] = next((status for kind, status in _JUNIT_OUTCOMES if kind in kinds), PASSED)
+    return Target(start, end)
 
 
 def _reports(text: str) -> Iterator[tuple[int, int]]:
@@ -96,20 +96,11 @@ def trx(text: str) -> dict[str, str]:
     report = island(text, "TestRun")
     if report is None:
         return {}
-    target = _TrxResults()
-    _read(target, text, *report)
-    return target.results
+    results = Observed()
 
-
-class _TrxResults:
-    """A parser target that keeps the results."""
-
-    def __init__(self) -> None:
-        self.results = Observed()
-
-    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
+    def start(tag: str, attributes: dict[str, str]) -> None:
         if tag.rpartition("}")[2] == "UnitTestResult" and "testName" in attributes:
-            self.results[attributes["testName"]] = _TRX_OUTCOMES.get(attributes.get("outcome", ""), ERROR)
+            results[attributes["testName"]] = _TRX_OUTCOMES.get(attributes.get("outcome", ""), ERROR)
 
-    def end(self, tag: str) -> None:
-        """Nothing depends on where a result ends."""
+    _read(Target(start), text, *report)
+    return results

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
-from typing import Protocol
+from typing import NamedTuple
 from xml.etree.ElementTree import ParseError
 from xml.parsers.expat import ExpatError, ParserCreate
 
@@ -34,14 +34,15 @@ _OpenCase = tuple[int, Mapping[str, str], list[str], _Place]
 """Depth, attributes, tags of the elements so far, and place of a case that has begun."""
 
 
-class Target(Protocol):
-    """Receives the elements of a document; a tag in a namespace ends with `}` and its local name."""
+def _ignore(_tag: str) -> None:
+    """For targets to which it does not matter where an element ends."""
 
-    def start(self, tag: str, attributes: dict[str, str]) -> None:
-        """An element begins."""
 
-    def end(self, tag: str) -> None:
-        """An element ends."""
+class Target(NamedTuple):
+    """What receives the elements of a document; a tag in a namespace ends with `}` and its local name."""
+
+    start: Callable[[str, dict[str, str]], None]
+    end: Callable[[str], None] = _ignore
 
 
 def feed(target: Target, text: str, start: int, end: int) -> None:
@@ -109,7 +110,7 @@ class XmlReports:
 def expat_results(text: str, start: int, end: int, options: XmlReports) -> dict[str, str]:
     """Names and statuses of one document's cases; raises `MalformedError` where it is not well-formed."""
     cases = _Cases(options)
-    feed(cases, text, start, end)
+    feed(Target(cases.start, cases.end), text, start, end)
     return cases.results
 
 
