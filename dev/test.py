@@ -9,7 +9,7 @@ import sys
 import time
 
 STAGES = {
-    "unit": ("not api and not cluster and not machine and not runners", ("-n", "2", "--dist", "loadfile")),
+    "unit": ("not api and not cluster and not machine and not runners", ("-n", "3", "--dist", "loadfile")),
     "runners": ("runners", ("-n", "2", "--dist", "loadfile")),
     "api": ("api", ("-n", "2", "--dist", "loadfile")),
     "machine": ("machine", ()),
