@@ -199,11 +199,11 @@ RUBY = {
 
 def test_minitest_is_read(start):
     named = {f"PotTest#{name}": status for name, status in RUBY.items()}
-    assert parse_log("parse_log_ruby_v2", start("minitest", "ruby", "pot_test.rb", "-v")) == named
+    assert parse_log("parse_log_ruby_v2", start("ruby", "ruby", "pot_test.rb", "-v")) == named
 
 
 def test_rubys_test_unit_is_read(start):
-    assert parse_log("parse_log_ruby_unit", start("testunit", "ruby", "pot_test.rb", "-v")) == RUBY
+    assert parse_log("parse_log_ruby_unit", start("ruby", "ruby", "pot_test.rb", "-v", FRAMEWORK="test-unit")) == RUBY
 
 
 def test_ctest_is_read_for_what_passes_and_its_report_for_the_rest(start):
