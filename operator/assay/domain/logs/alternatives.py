@@ -56,3 +56,7 @@ class Alternatives:
     def found_in(self, lines: str) -> Iterator[re.Match[str]]:
         """The matches in lines that each have a line feed before and behind them."""
         return self._search.finditer(lines)
+
+    def rows_in(self, lines: str) -> list[tuple[str, ...]]:
+        """The groups of the same matches, which are faster to get at; a group that took no part is an empty text."""
+        return self._search.findall(lines)

@@ -20,7 +20,7 @@ def full(text: str) -> str:
 def lite(text: str) -> str:
     """Delete `[<digits>m` with or without its escape, then every character of U+0001 to U+001F but the line feed."""
     text = _NUMBER_M.sub("", text)
-    for control in _CONTROLS:
+    for control in filter(text.__contains__, _CONTROLS):
         text = text.replace(control, "")
     return text
 

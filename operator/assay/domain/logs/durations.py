@@ -1,7 +1,8 @@
 """What the dialects cut off a name's end: durations in eleven spellings, and a few other tails.
 
 Each function takes a name and gives the name without at most one such tail. They differ because the published parsers
-do, and expected names were made with these differences. All are linear: a closing bracket is looked up from the right.
+do, and expected names were made with these differences. All are linear: a closing bracket is looked up from the right,
+and a pattern called `…_BACKWARDS` is matched from the name's end, on the reversed name.
 """
 
 import re
@@ -59,14 +60,18 @@ def without_lettered_bracket(name: str) -> str:
     return (name[:at] if at >= 0 and _LETTERED.fullmatch(name, at + 1) else name).strip()
 
 
+_BARE_BACKWARDS = re.compile(r"(?:s?+m?+\s*+\d++|\]deppiks\[)\s(?=.)", re.DOTALL)
+
+
 def without_bare(name: str) -> str:
     """Cut ` 12ms`, ` 7` or ` [skipped]`; something must remain. Any last whole number is taken for a duration."""
-    if name[-1:] not in "sm]" and not name[-1:].isdecimal():
-        return name
-    number = name.removesuffix("s").removesuffix("m").rstrip()
-    head = name.removesuffix("[skipped]") if name[-1:] == "]" else _before_digits(number)
-    is_cut = len(head) > 1 and head[-1].isspace() and head not in (name, number)
-    return head[:-1] if is_cut else name
+    last = name[-1:]
+    return _without_end(_BARE_BACKWARDS, name) if last in "sm]" or last.isdecimal() else name
+
+
+def _without_end(backwards: re.Pattern[str], name: str) -> str:
+    end = backwards.match(name[::-1])
+    return name[: len(name) - end.end()] if end else name
 
 
 _WORDED = re.compile(r"\d+\s+\w+\)")
@@ -96,57 +101,19 @@ def without_last_paren(name: str) -> str:
     return name[: found.start()] if found else name
 
 
-_JS_ENDS = "sS)"
+_JS_BACKWARDS = re.compile(r"\)?+\s*+[sS][mM]?+\s*+\d++(?:\.\d++)?+\s*+\(?+\s*+")
 
 
 def without_js_duration(name: str) -> str:
     """Cut `(5.1ms)`, ` 5 s`, even a glued `2s`, in any letter case, from as far left as it can begin, then trim."""
     body = name.strip()
-    if body[-1:] not in _JS_ENDS:
-        return body
-    unit = body.removesuffix(")").rstrip()
-    if not unit.endswith(("s", "S")):
-        return body
-    number = unit[: -2 if unit.endswith(("m", "M"), 0, -1) else -1].rstrip()
-    if not number[-1:].isdecimal():
-        return body
-    return _before_number(number).rstrip().removesuffix("(").rstrip()
+    return _without_end(_JS_BACKWARDS, body) if body[-1:] in "sS)" else body
 
 
-def _before_number(text: str) -> str:
-    """The text without the digits at its end and, if more stand before a dot, those."""
-    head = _before_digits(text)
-    if not head.endswith("."):
-        return head
-    whole = _before_digits(head[:-1])
-    return whole if len(whole) < len(head) - 1 else head
+_PHP_SECONDS = r"s(?:\d++(?:\.\d++)?+|\.\d++)"
+_PHP_BACKWARDS = re.compile(rf"(?:{_PHP_SECONDS}\s\s++)?+(?:{_PHP_SECONDS}\s++)?+")
 
 
 def without_php_columns(name: str) -> str:
     """Cut a wide column `   0.03s`, then a narrow one ` 5s`, then trim."""
-    return _without_php_column(_without_php_column(name, 2), 1).strip() if name[-1:] == "s" else name.strip()
-
-
-def _without_php_column(name: str, least_blanks: int) -> str:
-    """Cut seconds, perhaps without digits behind the dot, and the blanks before them."""
-    number = name.removesuffix("s")
-    end = number.removesuffix(".")
-    if len(number) == len(name) or not end[-1:].isdecimal():
-        return name
-    head = _before_number(end) if len(end) == len(number) else _before_digits(end)
-    shorter = head.rstrip()
-    return shorter if len(head) - len(shorter) >= least_blanks else name
-
-
-_ASCII_DIGITS = "0123456789"
-
-
-def _before_digits(text: str) -> str:
-    """The text without the digits at its end, of whatever script."""
-    head = text.rstrip(_ASCII_DIGITS)
-    if not head[-1:].isdecimal():
-        return head
-    end = len(head) - 1
-    while end and head[end - 1].isdecimal():
-        end -= 1
-    return head[:end]
+    return (_without_end(_PHP_BACKWARDS, name) if name[-1:] == "s" else name).strip()

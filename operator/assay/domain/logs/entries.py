@@ -4,30 +4,34 @@ The writers run once a test in a log and are written out for speed.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, Self
 
 from assay.domain.logs.statuses import MERGES, Merge, Observed, keep, put
 
-Found = re.Match[str] | tuple[str, str]
+Found = re.Match[str] | tuple[str, ...]
 """What a rule found in a line: the groups `name`, `void` and `word`, as far as it has them; or name and word."""
+
+Write = Callable[[Iterable[Found]], None]
+"""Enters what one rule found, in order."""
 
 
 class Keys(NamedTuple):
-    """Where a rule's finding holds the name, the name of a broken line (None: nowhere) and the word."""
+    """Where a rule's finding holds the name, the name of a broken line (where else there is none) and the word."""
 
     name: int
-    void: int | None
+    void: int
     word: int
 
     @classmethod
     def numbered(cls, pattern: re.Pattern[str], first: int) -> Self:
         """The groups' numbers where `first` groups come before the pattern's own; numbers are faster than names."""
         number = {group: first + own for group, own in pattern.groupindex.items()}
-        return cls(number["name"], number.get("void"), number.get("word", 0))
+        name = number["name"]
+        return cls(name, number.get("void", name), number.get("word", name))
 
 
-OF_PAIR = Keys(0, None, 1)
+OF_PAIR = Keys(0, 0, 1)
 """The keys of what a function found."""
 
 
@@ -63,19 +67,20 @@ class Entries:
         self._joiner = joiner
         self._prefix = "" if label is None else label + joiner
 
-    def writer(self, rule: Entry, keys: Keys) -> Callable[[Found], None]:
+    def writer(self, rule: Entry, keys: Keys) -> Write:
         """The function that enters what the rule found."""
         return self._relabeller(keys) if rule.label else self._writer(rule, keys)
 
-    def _relabeller(self, keys: Keys) -> Callable[[Found], None]:
+    def _relabeller(self, keys: Keys) -> Write:
         name_key, joiner = keys.name, self._joiner
 
-        def relabel(found: Any) -> None:
-            self._prefix = (found[name_key] or "") + joiner
+        def relabel(findings: Iterable[Any]) -> None:
+            for found in findings:
+                self._prefix = (found[name_key] or "") + joiner
 
         return relabel
 
-    def _writer(self, rule: Entry, keys: Keys) -> Callable[[Found], None]:
+    def _writer(self, rule: Entry, keys: Keys) -> Write:
         name_key, void_key, word_key = keys
         results, merge, edit = self.results, rule.merge, _in_order(rule.edits)
         enter, joins, overwrites, is_plain = results.enter, merge in MERGES, merge is put, merge in (put, keep)
@@ -83,27 +88,26 @@ class Entries:
         decide: Any = rule.status.get if isinstance(rule.status, Mapping) else rule.status
         is_labelled, empty = bool(self._joiner), rule.empty
 
-        def write(found: Any) -> None:
-            status = fixed
-            if status is None:
-                status = decide(found[word_key] or "")
+        def write(findings: Iterable[Any]) -> None:
+            for found in findings:
+                status = fixed
                 if status is None:
-                    return
-            name = found[name_key]
-            if name is None:
-                name = found[void_key] or ""
-            if edit is not None:
-                name = edit(name)
-            if is_labelled:
-                name = self._prefix + name
-            elif not name and not empty:
-                return
-            if joins and enter(name, status) is status:
-                return
-            if is_plain:
-                results.again(name, status, overwrites=overwrites)
-            else:
-                merge(results, name, status)
+                    status = decide(found[word_key] or "")
+                    if status is None:
+                        continue
+                name = found[name_key] or found[void_key] or ""
+                if edit is not None:
+                    name = edit(name)
+                if is_labelled:
+                    name = self._prefix + name
+                elif not name and not empty:
+                    continue
+                if joins and enter(name, status) is status:
+                    continue
+                if is_plain:
+                    results.again(name, status, overwrites=overwrites)
+                else:
+                    merge(results, name, status)
 
         return write
 

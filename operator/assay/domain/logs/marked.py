@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from assay.domain.logs.alternatives import Alternatives
-from assay.domain.logs.entries import OF_PAIR, Entries, Found, Keys
+from assay.domain.logs.entries import OF_PAIR, Entries, Found, Keys, Write
 from assay.domain.logs.lines import Split, Trim, lists_of_lines, searchable, trimmed
 from assay.domain.logs.statuses import Merge, put
 
@@ -90,10 +90,10 @@ class Marked:
         """Names and statuses of the marked lines."""
         entries = Entries(joiner=self.joiner, label=self.no_label)
         blocks = map(self._candidates, lists_of_lines(text, self.split, self.clean))
-        if all(isinstance(item.pattern, re.Pattern) and not item.clue and item.clean is None for item in self.rules):
-            _read_together(self.rules, blocks, entries)
-        elif len(self.rules) == 1:
+        if len(self.rules) == 1:
             _read_alone(self.rules[0], blocks, entries)
+        elif all(map(_is_searched, self.rules)):
+            _read_together(self.rules, blocks, entries)
         else:
             _read_one_by_one(self.rules, blocks, entries)
         for grammar in self.after:
@@ -113,16 +113,38 @@ class Marked:
         return lines
 
 
+def _is_searched(item: Rule) -> bool:
+    return isinstance(item.pattern, re.Pattern) and not item.clue and item.clean is None
+
+
+def _read_alone(item: Rule, blocks: Iterable[list[str]], entries: Entries) -> None:
+    """What the other ways of reading do, without asking which of the rules it was."""
+    if _is_searched(item):
+        patterns = _patterns((item,))
+        write = entries.writer(item, Keys.numbered(patterns[0], -1))
+        rows_in = _alternatives(patterns).rows_in
+        for lines in blocks:
+            write(rows_in(searchable(lines)))
+        return
+    find, write, clue = _step(item, entries)
+    for lines in blocks:
+        write(filter(None, map(find, [line for line in lines if clue in line])))
+
+
 def _read_together(rules: tuple[Rule, ...], blocks: Iterable[list[str]], entries: Entries) -> None:
-    patterns = [item.pattern for item in rules if isinstance(item.pattern, re.Pattern)]
-    search = _alternatives(tuple(patterns))
+    patterns = _patterns(rules)
+    search = _alternatives(patterns)
     writers = {
         end: entries.writer(item, Keys.numbered(pattern, first))
         for item, pattern, first, end in zip(rules, patterns, search.starts, search.ends, strict=True)
     }
     for lines in blocks:
         for found in search.found_in(searchable(lines)):
-            writers[found.lastindex or 0](found)
+            writers[found.lastindex or 0]((found,))
+
+
+def _patterns(rules: tuple[Rule, ...]) -> tuple[re.Pattern[str], ...]:
+    return tuple(item.pattern for item in rules if isinstance(item.pattern, re.Pattern))
 
 
 @cache
@@ -130,16 +152,7 @@ def _alternatives(patterns: tuple[re.Pattern[str], ...]) -> Alternatives:
     return Alternatives(patterns)
 
 
-def _read_alone(item: Rule, blocks: Iterable[list[str]], entries: Entries) -> None:
-    """What `_read_one_by_one` does, without looking up which of the rules to try."""
-    find, write, clue = _step(item, entries)
-    for lines in blocks:
-        for line in lines:
-            if clue in line and (found := find(line)):
-                write(found)
-
-
-Step = tuple[Callable[[str], Found | None], Callable[[Found], None], str]
+Step = tuple[Callable[[str], Found | None], Write, str]
 """Finder and writer of one rule, and its clue."""
 
 
@@ -167,7 +180,7 @@ def _read_one_by_one(rules: tuple[Rule, ...], blocks: Iterable[list[str]], entri
                 if clue in line:
                     found = find(line)
                     if found is not None:
-                        write(found)
+                        write((found,))
                         break
 
 

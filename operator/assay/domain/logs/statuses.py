@@ -28,6 +28,7 @@ class Observed(dict[str, str]):
         self.contradicted: set[str] = set()
         self.enter = super().setdefault
         """Enters a first observation and returns the status that is known then: all that most names need, and fast."""
+        self._overwrite = super().__setitem__
 
     def __setitem__(self, name: str, status: str) -> None:
         if self.enter(name, status) is not status:
@@ -55,7 +56,7 @@ class Observed(dict[str, str]):
         if (self[name], status) in _CONTRADICTIONS:
             self.contradicted.add(name)
         if overwrites:
-            super().__setitem__(name, status)
+            self._overwrite(name, status)
 
 
 Merge = Callable[[dict[str, str], str, str], None]

@@ -6,14 +6,11 @@ Standard error follows standard output in the text, so its lines are blamed on w
 import re
 
 from assay.domain.logs.failures import UnreadableError
-from assay.domain.logs.lines import Split, Trim, lines_of, lists_of_lines, trimmed
+from assay.domain.logs.lines import Split, Trim, blocks_of_lines, lines_of
 from assay.domain.logs.statuses import ERROR, FAILED, PASSED, SKIPPED, Observed, rank
 
 _LEIN_LINE = re.compile(r"\n(?:lein test (.*+)|(FAIL|ERROR) in)")
-_DUNE_RUN = re.compile(r"Running\[(\d++)\]:\s++\((.*)\)$")
-_DUNE_OUTPUT = re.compile(r"Output\[(\d++)\]:")
-_AND = re.compile("&&")
-_DUNE_TROUBLE = re.compile(r"FAIL|ERROR|EXCEPTION|CRASH|FATAL")
+_DUNE_HEADING = re.compile(r"\n(?:Running\[(\d++)\]:[^\S\n]++\((.*)\)|Output\[(\d++)\]:.*)(?=\n)")
 _CHECKING = "* checking "
 _CHECKED = re.compile(r"[A-Z]++$")
 _CHECK_WORDS = (
@@ -27,10 +24,9 @@ def leiningen(text: str) -> dict[str, str]:
     """Leiningen: every announced namespace passes unless FAIL or ERROR lines follow while it is the last one."""
     results = Observed()
     current: str | None = None
-    for lines in lists_of_lines(text, Split.UNIVERSAL):
-        for found in _LEIN_LINE.finditer("\n".join(("", *trimmed(lines, Trim.BOTH)))):
-            announced, trouble = found.groups()
-            if announced is not None:
+    for block in blocks_of_lines(text, Split.UNIVERSAL):
+        for announced, trouble in _LEIN_LINE.findall(block):
+            if announced:
                 namespaces = _namespaces(announced)
                 current = namespaces[-1] if namespaces else None
                 for namespace in namespaces:
@@ -54,29 +50,37 @@ def dune(text: str) -> dict[str, str]:
     executables: dict[str, str] = {}
     seen: dict[str, None] = {}
     current: str | None = None
-    for line in lines_of(text, Split.UNIVERSAL, Trim.BOTH):
-        if line.startswith("Running[") and (run := _DUNE_RUN.match(line)):
-            executables[run[1]] = _executable(run[2]) or f"run_{run[1]}"
-            current = None
-        elif line.startswith("Output[") and (output := _DUNE_OUTPUT.match(line)):
-            current = executables.get(output[1])
-        elif current is not None and line:
-            seen[current] = None
-            status = _dune_status(line.upper())
-            if status:
-                rank(results, current, status)
+    for block in blocks_of_lines(text, Split.UNIVERSAL):
+        at = 0
+        for heading in _DUNE_HEADING.finditer(block):
+            if current is not None:
+                _judge(current, block[at : heading.start()], seen, results)
+            at = heading.end()
+            run, command, output = heading.groups()
+            if run:
+                executables[run] = _executable(command) or f"run_{run}"
+            current = executables.get(output)
+        if current is not None:
+            _judge(current, block[at:], seen, results)
     return dict.fromkeys(seen, PASSED) | results
 
 
 def _executable(command: str) -> str:
-    start = max((mark.end() for mark in _AND.finditer(command)), default=0)
-    last = command[start:].strip()
-    pieces = last.removeprefix("exec ").strip().removeprefix("./").split(None, 1)
+    *_, last = command.split("&&")
+    pieces = last.strip().removeprefix("exec ").strip().removeprefix("./").split(None, 1)
     return pieces[0].rpartition("/")[2] if pieces else ""
 
 
+def _judge(executable: str, output: str, seen: dict[str, None], results: Observed) -> None:
+    for line in filter(None, output.upper().split("\n")):
+        seen[executable] = None
+        status = _dune_status(line)
+        if status:
+            rank(results, executable, status)
+
+
 def _dune_status(line: str) -> str | None:
-    if _DUNE_TROUBLE.search(line):
+    if "FAIL" in line or "ERROR" in line or "EXCEPTION" in line or "CRASH" in line or "FATAL" in line:
         return FAILED
     if "SKIP" in line:
         return SKIPPED
