@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 _TOKEN = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*+\]|\(\?P<\w++>|.", re.DOTALL)
-_BLANK = r"[ \t\x0b\x0c\r\x1c-\x1f\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
+BLANK = r"[ \t\x0b\x0c\r\x1c-\x1f\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"
 """What `\\s` fits, without the line feed; written out it is faster than `[^\\S\\n]`."""
 _SETS_OF_MORE = ("\\s", "\\D", "\\W")
 
@@ -25,7 +25,7 @@ def over_lines(pattern: re.Pattern[str]) -> str:
 
 def _within_a_line(token: str) -> str:
     if token == r"\s":
-        return _BLANK
+        return BLANK
     if token == "$":
         return r"(?=\n)"
     if token.startswith("[^"):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
+from assay.domain.logs.alternatives import BLANK
 from assay.domain.logs.cleaning import full
 from assay.domain.logs.failures import UnreadableError
 from assay.domain.logs.lines import blocks
@@ -14,9 +15,10 @@ from assay.domain.logs.statuses import FAILED
 _BROWSER = re.compile(r"Chrome\s[\d.]++[^\S\n]\(")
 _AFTER_BROWSER = re.compile(r"\)[^\S\n]")
 _TAG = re.compile(r"<(/?)(\w++)>")
-_NUMBER = re.compile(r"\n[^\S\n]*+\d++\)")
-_LAST_BRACKET = re.compile(r"[{}\[\]][^\S\n]*+(?:\n|\Z)")
 _TITLE_CHARS = 1000
+_NUMBER = re.compile(rf"\n{BLANK}*+\d++\)")
+_NUMBERED = re.compile(rf"{_NUMBER.pattern}([^:]{{0,{_TITLE_CHARS}}}+):")
+_LAST_BRACKET = re.compile(r"[{}\[\]][^\S\n]*+(?:\n|\Z)")
 _MOST_ROUNDS = 50
 
 Blocks = Callable[[], Iterator[str]]
@@ -79,20 +81,14 @@ def _titles(blocks: Iterable[str]) -> Iterator[str]:
     pending = "\n"
     for block in blocks:
         lines, at = pending + block, 0
-        pending = "\n"
-        for number in _NUMBER.finditer(lines):
-            start = number.end()
-            if start <= at:
-                continue
-            colon = lines.find(":", start, start + _TITLE_CHARS + 1)
-            if colon >= 0:
-                at = colon + 1
-                title = _joined_if_ever_deeper(lines[start:colon].split("\n"))
-                if title is not None:
-                    yield title
-            elif len(lines) <= start + _TITLE_CHARS:
-                pending = lines[number.start() :]
-                break
+        for numbered in _NUMBERED.finditer(lines):
+            at = numbered.end()
+            title = _joined_if_ever_deeper(numbered[1].split("\n"))
+            if title is not None:
+                yield title
+        numbers = _NUMBER.finditer(lines, at)
+        unfinished = (number.start() for number in numbers if number.end() >= len(lines) - _TITLE_CHARS)
+        pending = lines[next(unfinished, len(lines)) :] or "\n"
 
 
 def _joined_if_ever_deeper(pieces: list[str]) -> str | None:

@@ -134,13 +134,13 @@ def _read_alone(item: Rule, blocks: Iterable[list[str]], entries: Entries) -> No
 def _read_together(rules: tuple[Rule, ...], blocks: Iterable[list[str]], entries: Entries) -> None:
     patterns = _patterns(rules)
     search = _alternatives(patterns)
-    writers = {
+    writers: dict[int | None, Write] = {
         end: entries.writer(item, Keys.numbered(pattern, first))
         for item, pattern, first, end in zip(rules, patterns, search.starts, search.ends, strict=True)
     }
     for lines in blocks:
         for found in search.found_in(searchable(lines)):
-            writers[found.lastindex or 0]((found,))
+            writers[found.lastindex]((found,))
 
 
 def _patterns(rules: tuple[Rule, ...]) -> tuple[re.Pattern[str], ...]:

@@ -5,12 +5,13 @@ Standard error follows standard output in the text, so its lines are blamed on w
 
 import re
 
+from assay.domain.logs.alternatives import BLANK
 from assay.domain.logs.failures import UnreadableError
 from assay.domain.logs.lines import Split, Trim, blocks_of_lines, lines_of
 from assay.domain.logs.statuses import ERROR, FAILED, PASSED, SKIPPED, Observed, rank
 
 _LEIN_LINE = re.compile(r"\n(?:lein test (.*+)|(FAIL|ERROR) in)")
-_DUNE_HEADING = re.compile(r"\n(?:Running\[(\d++)\]:[^\S\n]++\((.*)\)|Output\[(\d++)\]:.*)(?=\n)")
+_DUNE_HEADING = re.compile(rf"\n(?:Running\[(\d++)\]:{BLANK}++\((.*)\)|Output\[(\d++)\]:.*)(?=\n)")
 _CHECKING = "* checking "
 _CHECKED = re.compile(r"[A-Z]++$")
 _CHECK_WORDS = (

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from assay.domain.logs.failures import UnreadableError
-from assay.domain.logs.lines import Split, Trim, lines_of, lists_of_lines
+from assay.domain.logs.lines import Split, Trim, blocks, lines_of, lists_of_lines
 from assay.domain.logs.statuses import ERROR, FAILED, PASSED, SKIPPED, Observed, Results
 from assay.domain.logs.tag_scan import TagScan
 
@@ -68,8 +68,9 @@ def _builds(text: str) -> dict[str, str]:
 
 
 def _lines_of_builds(text: str) -> Iterator[str]:
-    for lines in lists_of_lines(text, Split.LF):
-        yield from [line.strip() for line in lines if "BUILD " in line or _OPTION in line]
+    for block in blocks(text):
+        if "BUILD " in block or _OPTION in block:
+            yield from [line.strip() for line in block.split("\n") if "BUILD " in line or _OPTION in line]
 
 
 def _selected(line: str) -> str | None:
