@@ -79,7 +79,7 @@ _TOKEN = re.compile(
     rf"|(?P<is_misfit>{_MISFIT})|(?P<is_unknown>[\S\s])",
     re.ASCII,
 )
-_PROLOGUE = re.compile(rf'(?:<\?xml version="1\.0"(?: encoding="UTF-8")?\?>)?+{_BLANK}*+')
+_PROLOGUE = re.compile(rf'(?:<\?xml version="1\.0"(?: encoding="(?:UTF|utf)-8")?\?>)?+{_BLANK}*+')
 _GROUPS = _TOKEN.groupindex
 _IS_CASE, _IS_OPENING, _IS_EMPTY, _IS_CLOSING, _IS_MISFIT = (
     _GROUPS[f"is_{kind}"] for kind in ("case", "opening", "empty", "closing", "misfit")
