@@ -1,5 +1,7 @@
 """Reports made for machines, one small report of every outcome each."""
 
+import json
+import tracemalloc
 from xml.etree.ElementTree import Element, tostring
 
 import pytest
@@ -123,6 +125,58 @@ RUST = """{ "type": "suite", "event": "started", "test_count": 4 }
 )
 def test_a_report_gives_every_outcome(dialect, log, expected):
     assert parse_log(dialect, log) == expected
+
+
+@pytest.mark.parametrize(
+    ("dialect", "head", "test"),
+    [
+        (
+            "jest-json",
+            '{"testResults":[',
+            '{"assertionResults":[{"status":"passed","title":"a","duration":3,"x":[1,2]}]}',
+        ),
+        ("mocha-json", '{"failures":[],"passes":[', '{"fullTitle":"a","duration":3,"err":{},"x":[1,2]}'),
+    ],
+)
+def test_a_json_report_of_many_tests_is_not_held_as_a_tree(dialect: str, head: str, test: str) -> None:
+    log = head + ",".join([test] * 50_000) + "]}"
+    tracemalloc.start()
+    assert parse_log(dialect, log) == {"a": "PASSED"}
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 3 * len(log)
+
+
+WORDS = st.sampled_from(["passed", "failed", "a", 1, None])
+TESTS = st.fixed_dictionaries(
+    {"status": st.sampled_from(["passed", "failed"])},
+    optional={"title": WORDS, "ancestorTitles": WORDS | st.lists(WORDS)},
+)
+FILES = st.fixed_dictionaries(
+    {"assertionResults": st.lists(WORDS | TESTS, max_size=3)}, optional={"status": WORDS, "name": WORDS}
+)
+MEMBERS = st.tuples(st.sampled_from(["testResults", "other"]), st.lists(WORDS | FILES, max_size=3) | WORDS)
+
+
+def _objects(value: object) -> list[dict[str, object]]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+@settings(max_examples=300, deadline=None)
+@given(members=st.lists(MEMBERS))
+def test_a_jest_report_gives_what_its_whole_tree_gives(members: list[tuple[str, object]]) -> None:
+    report = "{" + ", ".join(f"{json.dumps(key)} : {json.dumps(value)}" for key, value in members) + "}"
+    expected: dict[str, str] = {}
+    for file in _objects(json.loads(report).get("testResults")):
+        tests = _objects(file.get("assertionResults"))
+        for test in tests:
+            titles = test.get("ancestorTitles")
+            name = " > ".join(map(str, [*(titles if isinstance(titles, list) else []), test.get("title", "")]))
+            if test.get("status") in ("passed", "failed"):
+                expected[name] = str(test["status"]).upper()
+        if not tests and file.get("status") == "failed":
+            expected[str(file.get("name"))] = "ERROR"
+    assert parse_log("jest-json", report) == expected
 
 
 def _element(tag: str, attributes: dict[str, str], children: list[Element]) -> Element:

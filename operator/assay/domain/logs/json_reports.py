@@ -4,7 +4,9 @@ A report may stand among other output: events are lines that hold one object eac
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from json.decoder import JSONArray, JSONObject  # type: ignore[attr-defined]
+from typing import Any
 
 from assay.domain.logs.events import json_objects
 from assay.domain.logs.failures import UnreadableError
@@ -15,6 +17,7 @@ _RUST_EVENTS = {"ok": PASSED, "failed": FAILED, "timeout": FAILED, "ignored": SK
 _JEST_STATUSES = {"passed": PASSED, "failed": FAILED} | dict.fromkeys(
     ("pending", "skipped", "todo", "disabled", "focused"), SKIPPED
 )
+_Object = Mapping[str, Any]
 _MOCHA_LISTS = (("passes", PASSED), ("pending", SKIPPED), ("failures", FAILED))
 
 
@@ -51,53 +54,65 @@ def rust_events(text: str) -> dict[str, str]:
 def jest_documents(text: str) -> dict[str, str]:
     """Jest's and Vitest's JSON: titles joined by ` > `; a file that could not run is ERROR under its own name."""
     results = Observed()
-    for file in _items(_documents(text, "testResults"), "testResults"):
-        tests = _objects(file.get("assertionResults"))
-        for test in tests:
-            titles = [*_texts(test.get("ancestorTitles")), str(test.get("title", ""))]
-            status = _JEST_STATUSES.get(str(test.get("status")))
-            if status:
-                results[" > ".join(titles)] = status
-        if not tests and file.get("status") == "failed":
-            results[str(file.get("name", file.get("testFilePath")))] = ERROR
+    for document in _documents(text, ("testResults",), _jest_file):
+        for file in _list(document["testResults"]):
+            for name, status in file:
+                results[name] = status
     return results
+
+
+def _jest_file(file: _Object) -> list[tuple[str, str]]:
+    tests = [test for test in _list(file.get("assertionResults")) if isinstance(test, dict)]
+    if not tests and file.get("status") == "failed":
+        return [(str(file.get("name", file.get("testFilePath"))), ERROR)]
+    statuses = [_JEST_STATUSES.get(str(test.get("status"))) for test in tests]
+    return [(_jest_name(test), status) for test, status in zip(tests, statuses, strict=True) if status]
+
+
+def _jest_name(test: _Object) -> str:
+    return " > ".join([*map(str, _list(test.get("ancestorTitles"))), str(test.get("title", ""))])
 
 
 def mocha_documents(text: str) -> dict[str, str]:
     """Mocha's JSON: full titles."""
     results = Observed()
-    for document in _documents(text, "passes", "failures"):
+    for document in _documents(text, ("passes", "failures"), lambda test: str(test.get("fullTitle"))):
         for key, status in _MOCHA_LISTS:
-            for test in _objects(document.get(key)):
-                results[str(test.get("fullTitle"))] = status
+            for name in _list(document.get(key)):
+                results[name] = status
     return results
 
 
-def _items(documents: Iterator[Mapping[str, object]], key: str) -> Iterator[Mapping[str, object]]:
-    for document in documents:
-        yield from _objects(document.get(key))
+def _list(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, list) else ()
 
 
-def _objects(value: object) -> Sequence[Mapping[str, object]]:
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else ()
+def _documents(text: str, keys: Sequence[str], reduced: Callable[[_Object], object]) -> Iterator[_Object]:
+    """The objects that begin a line and have all the keys; what is no JSON is passed over, up to where it fails.
 
+    An array in such an object holds what is left of each object in it, so that no large array is in memory as it stands.
+    """
+    scan = json.JSONDecoder().raw_decode
 
-def _texts(value: object) -> Iterator[str]:
-    return (str(item) for item in value) if isinstance(value, list) else iter(())
+    def scan_item(text: str, at: int) -> tuple[object, int]:
+        value, end = scan(text, at)
+        return reduced(value) if isinstance(value, dict) else None, end
 
+    def scan_member(text: str, at: int) -> tuple[object, int]:
+        if not text.startswith("[", at):
+            return scan(text, at)
+        items, end = JSONArray((text, at + 1), scan_item)
+        return [item for item in items if item is not None], int(end)
 
-def _documents(text: str, *keys: str) -> Iterator[Mapping[str, object]]:
-    """The objects that begin a line and have all the keys; what is no JSON is passed over, up to where it fails."""
-    decoder = json.JSONDecoder()
     at = 0 if text.startswith("{") else text.find("\n{") + 1
     while at > 0 or (at == 0 and text.startswith("{")):
         try:
-            value, end = decoder.raw_decode(text, at)
+            value, end = JSONObject((text, at + 1), True, scan_member, None, None)
         except json.JSONDecodeError as error:
-            value, end = None, max(error.pos, at + 1)
+            value, end = {}, max(error.pos, at + 1)
         except (RecursionError, ValueError) as error:
             raise UnreadableError("a JSON document is nested too deep or holds too large a number") from error
-        if isinstance(value, dict) and all(key in value for key in keys):
+        if all(key in value for key in keys):
             yield value
         following = text.find("\n{", end)
         if following < 0:
