@@ -77,7 +77,12 @@ def _plain(glyphs: str) -> Rule:
 
 def _coloured(glyph: str, colour: str, status: str) -> Rule:
     """A glyph, a name and a time in what is left of their colours; the name keeps its blanks."""
-    return rule(rf"{glyph}\s++\[0m\[{colour}m(?P<name>.+?)\[0m\s++\[90m{_SCALA_TIME}\[0m$", status, heads=glyph)
+    return rule(
+        rf"{glyph}\s++\[0m\[{colour}m(?P<name>.+?)\[0m\s++\[90m{_SCALA_TIME}\[0m$",
+        status,
+        heads=glyph,
+        clue=f"[0m[{colour}m",
+    )
 
 
 OCAML_V4 = marked(
