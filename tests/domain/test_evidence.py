@@ -126,6 +126,17 @@ def test_a_set_up_that_fails_by_the_image_is_a_fact(word: str) -> None:
     assert outcome(record, make_state(95)).kind is OutcomeKind.SETUP_FAILED
 
 
+@pytest.mark.parametrize("word", ["WorkdirMissing", "NotARepository", "NoCommit", "WorktreeReadOnly"])
+@pytest.mark.parametrize(
+    ("workdir", "place"), [("/ledger", "/ledger (spec.task.workdir)"), ("", "the image starts in")]
+)
+def test_a_set_up_that_fails_in_the_work_directory_names_the_place(word: str, workdir: str, place: str) -> None:
+    record = make_record(codes=(), facts={"setupFailed": word}, exit_code=95)
+    found = outcome_of(RUN, 1, replace(make_task(), workdir=workdir), record, make_state(95), merged=False)
+    assert found.message.startswith(f"{word}: ")
+    assert place in found.message
+
+
 def test_the_kernel_killing_the_whole_container_for_memory_is_a_fact_without_a_trailer() -> None:
     record, state = make_record(ended=False, codes=()), make_state(137, oom_killed=True)
     assert fault_of(record, state) is None

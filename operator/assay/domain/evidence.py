@@ -101,7 +101,7 @@ def outcome_of(  # noqa: PLR0913 - each argument is one source of the outcome
     count = commands_in(run, task)
     commands = commands_of(record, count)
     text = test_text(record, commands=count, merged=merged)
-    kind, message = _kind_of(record, pod, commands)
+    kind, message = _kind_of(record, pod, commands, task)
     results: Mapping[str, str] = {}
     contradicted: tuple[str, ...] = ()
     inspection = None
@@ -195,7 +195,7 @@ def hints_of(text: bytes) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _kind_of(record: Record, pod: PodState, commands: tuple[CommandResult, ...]) -> tuple[OutcomeKind, str]:
+def _kind_of(record: Record, pod: PodState, commands: tuple[CommandResult, ...], task: Task) -> tuple[OutcomeKind, str]:
     facts = record.facts
     if _number(facts.get("dirty", "0")):
         return OutcomeKind.DIRTY_IMAGE, f"{facts['dirty']} tracked files of the image differ from its commit"
@@ -208,13 +208,26 @@ def _kind_of(record: Record, pod: PodState, commands: tuple[CommandResult, ...])
             said = record.between("setup", None, "merged")[-1000:].decode("utf-8", "replace").strip()
             return kind, said.splitlines()[0] if said else "git refused the patch"
     if "setupFailed" in facts:
-        return OutcomeKind.SETUP_FAILED, facts["setupFailed"]
+        return OutcomeKind.SETUP_FAILED, _set_up(facts["setupFailed"], task)
     if any(command.timed_out for command in commands):
         return OutcomeKind.TEST_TIMEOUT, "a test command was ended at its deadline"
     killed = pod.oom_killed or any(command.exit_code == KILLED for command in commands)
     if pod.oom_killed or (_number(facts.get("oomKills", "0")) and killed):
         return OutcomeKind.OUT_OF_MEMORY, "the kernel ended processes of the run at its memory limit"
     return OutcomeKind.FINISHED, ""
+
+
+def _set_up(word: str, task: Task) -> str:
+    """Return the pod's word for a set-up that failed, and what of the task or its image to look at."""
+    place = f"{task.workdir} (spec.task.workdir)" if task.workdir else "the directory that the image starts in"
+    why = {
+        "WorkdirMissing": f"the image has no directory {place}",
+        "NotARepository": f"no git repository at {place}",
+        "NoCommit": f"no commit in the git repository at {place}",
+        "WorktreeReadOnly": f"files at {place} cannot be written by the image's user",
+        "GitMissing": "the image has no git, which applies the patches",
+    }.get(word)
+    return f"{word}: {why}" if why else word
 
 
 def _number(text: str) -> int:

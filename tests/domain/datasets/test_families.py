@@ -78,3 +78,11 @@ def test_an_unknown_family_is_refused_with_the_nearest(made: MadeSet) -> None:
     refusal = family_named(made.family + "s")
     assert isinstance(refusal, Refusal)
     assert made.family in refusal.why
+
+
+def test_a_recipe_says_where_images_have_the_repository_unless_the_row_does(made: MadeSet) -> None:
+    recipes = recipes_of({**made.recipes, "*": {**made.recipes.get("*", {}), "workdir": "/elsewhere"}})
+    first = made.rows[0].values
+    result = task_from_row(first, FAMILIES[made.family], recipes)
+    assert isinstance(result, RowTask)
+    assert result.task.workdir == (first.get("workdir") or "/elsewhere")

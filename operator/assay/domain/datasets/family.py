@@ -14,7 +14,8 @@ class Draft:
     """What a row says of its task; empty where it does not say.  ``base_commit`` is lower case.
 
     ``commands``, ``parser`` and ``image`` that no row and no rule gives come from the user's recipe, or the row is
-    refused.  ``columns`` maps a field of the task to the column that it came from, for refusals.
+    refused.  ``usual_workdir`` is where the family's images have the repository, unless the row or the recipe says
+    ``workdir``.  ``columns`` maps a field of the task to the column that it came from, for refusals.
     """
 
     id: str
@@ -23,6 +24,7 @@ class Draft:
     language: str = ""
     image: str = ""
     workdir: str = ""
+    usual_workdir: str = ""
     statement: str = ""
     interface: str = ""
     patch: bytes = b""

@@ -62,7 +62,7 @@ def _task(draft: Draft, family: Family) -> RowTask:
         "baseCommit": draft.base_commit,
         "language": draft.language,
         "image": draft.image,
-        "workdir": draft.workdir,
+        "workdir": draft.workdir or draft.usual_workdir,
         "statement": draft.statement,
         "interface": draft.interface,
         **_patch_field("patch", draft.patch),

@@ -25,7 +25,7 @@ def draft_of(row: Row) -> Draft:
         base_commit=_base(row),
         language=text(row, "lang").lower(),
         image=images.multi_swe_bench(org, repo, number),
-        workdir=f"/home/{repo}",
+        usual_workdir=f"/home/{repo}",
         statement=_statement(row),
         patch=patch(row, "fix_patch"),
         test_patch=changed,

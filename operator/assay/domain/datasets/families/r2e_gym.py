@@ -29,7 +29,7 @@ def draft_of(row: Row) -> Draft:
         base_commit="" if base.endswith("^") else base,
         language="python",
         image=required(row, "docker_image"),
-        workdir="/testbed",
+        usual_workdir="/testbed",
         statement=text(row, "problem_statement"),
         patch=_patch_of(content, frozenset(names(row, "relevant_files"))).encode("utf-8", "surrogatepass"),
         columns={"patch": COLUMN, "image": "docker_image"},

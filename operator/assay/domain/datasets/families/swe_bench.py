@@ -55,7 +55,7 @@ def draft_of(row: Row) -> Draft:
     return replace(
         said,
         image=text(row, "image") or images.swe_bench(said.id),
-        workdir="/testbed",
+        usual_workdir="/testbed",
         language=text(row, "language").lower(),
         commands=commands or command_of(said.repo, text(row, "version"), said.test_files),
         parser=WITH_EXPECTED_FAILURES.get(named, named) or parser_of(said.repo),

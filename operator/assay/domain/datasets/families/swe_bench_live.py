@@ -25,7 +25,7 @@ def draft_of(row: Row) -> Draft:
         said,
         language=text(row, "language").lower(),
         image=text(row, "docker_image", "image_name") or images.swe_bench_live(said.id),
-        workdir="/testbed",
+        usual_workdir="/testbed",
         commands=(tests,) if steps["test_cmds"] else (),
         parser=PYTEST if named.strip() == "pytest" else named,
         columns={"image": "docker_image", "tests.commands": "test_cmds", "tests.parser": column},

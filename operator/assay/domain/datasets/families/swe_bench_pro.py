@@ -17,7 +17,7 @@ def draft_of(row: Row) -> Draft:
         base_commit=required(row, "base_commit").lower(),
         language=text(row, "repo_language").lower(),
         image=images.swe_bench_pro(required(row, "dockerhub_tag")),
-        workdir="/app",
+        usual_workdir="/app",
         statement=f"{statement}\n\nRequirements:\n{requirements}" if requirements else statement,
         interface=text(row, "interface"),
         patch=patch(row, "patch"),

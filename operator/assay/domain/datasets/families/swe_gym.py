@@ -13,7 +13,7 @@ from assay.domain.datasets.family import Draft, Family
 def draft_of(row: Row) -> Draft:
     """Return the draft of a row; commands and parser come from the user's recipe."""
     said = common(row)
-    return replace(said, language="python", image=images.swe_gym(said.id), workdir="/testbed")
+    return replace(said, language="python", image=images.swe_gym(said.id), usual_workdir="/testbed")
 
 
 FAMILY = Family(

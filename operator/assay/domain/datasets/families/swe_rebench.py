@@ -23,7 +23,7 @@ def draft_of(row: Row) -> Draft:
         said,
         language="python",
         image=text(row, "docker_image", "image_name"),
-        workdir="/testbed",
+        usual_workdir="/testbed",
         commands=("\n".join([CONDA, LOCALE, *tests[:-1], f"{tests[-1]} {files}".rstrip()]),) if tests else (),
         parser=text(config, "log_parser"),
         columns={

@@ -26,7 +26,7 @@ def draft_of(row: Row) -> Draft:
         said,
         language=text(row, "language").lower(),
         image=images.swe_rebench_v2(text(row, "image_name")),
-        workdir=f"/{said.repo.rpartition('/')[2]}",
+        usual_workdir=f"/{said.repo.rpartition('/')[2]}",
         interface=text(row, "interface"),
         commands=tuple(map(collecting, commands("install_config.test_cmd", config.get("test_cmd")))),
         parser=_parser(config),

@@ -22,7 +22,7 @@ def draft_of(row: Row) -> Draft:
         id=required(row, "instance_id"),
         repo=required(row, "repo"),
         image=text(row, "image_name"),
-        workdir="/testbed",
+        usual_workdir="/testbed",
         statement=text(row, "problem_statement"),
         patch=solution,
         test_patch=bug,
