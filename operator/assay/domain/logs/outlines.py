@@ -18,6 +18,7 @@ MAX_DEPTH = 1000
 _JEST = " ./node_modules/.bin/jest "
 _JEST_ENDS = ("Test Suites", "  ● ")
 _JEST_MARKS = {"✓": PASSED, "✕": FAILED}
+_KARMA_MARKS = {"✔": PASSED, "✖": FAILED}
 _TIGHT = re.compile(r"\(\d++ms\)")
 _TAP = Alternatives([re.compile(r"(ok|not ok)\s++\d++\s++-\s++(.+)"), re.compile(r"}++$")])
 _MARKER = re.compile(r"(?<!\s)\s++\*\*\*\s++([A-Z]++)\s++\*\*\*$")
@@ -78,7 +79,9 @@ def _without_tight_ms(name: str, line: str) -> str:
 def karma_tree(text: str) -> dict[str, str]:
     """Karma's report after a browser has started: a deeper line opens a group, a shallower one only closes one."""
     results = Observed()
+    enter, marks = results.enter, _KARMA_MARKS.get
     groups: list[str] = []
+    prefix: str | None = ""
     started, level = False, -1
     for line in lines_of(text, Split.LF):
         if line.startswith("SUMMARY:"):
@@ -86,20 +89,26 @@ def karma_tree(text: str) -> dict[str, str]:
         if "Starting browser" in line:
             started = True
             continue
-        body = line.lstrip()
-        indent = len(line) - len(body)
         if not started:
             continue
-        if body[:1] in ("✔", "✖") and body[1:2].isspace():
-            results[" > ".join([*groups, body[2:]])] = PASSED if body[0] == "✔" else FAILED
-        elif indent > 1 and indent != level:
+        body = line.lstrip()
+        status = marks(body[:1])
+        if status and body[1:2].isspace():
+            if prefix is None:
+                prefix = " > ".join([*groups, ""])
+            name = prefix + body[2:]
+            if enter(name, status) is not status:
+                results.again(name, status, overwrites=True)
+            continue
+        indent = len(line) - len(body)
+        if indent > 1 and indent != level:
             if indent > level:
                 groups.append(body)
             elif groups:
                 groups.pop()
             else:
                 raise UnreadableError(f"a line is indented less than any group: {line[:80]!r}")
-            level = indent
+            prefix, level = None, indent
     return results
 
 
