@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Protocol
 
-from assay.domain.logs.statuses import ERROR, FAILED, PASSED, SKIPPED, Observed
+from assay.domain.logs.statuses import ERROR, FAILED, PASSED, SKIPPED
 
 STATUS_OF = {"failure": FAILED, "error": ERROR, "skipped": SKIPPED}
 """What an element in a test case says of it."""
@@ -91,14 +91,13 @@ class MalformedError(Exception):
     """The text is not one well-formed document."""
 
 
-def plain_results(text: str, start: int, end: int, rules: CaseRules) -> dict[str, str] | None:
-    """Names and statuses of a document's cases, None where it is not plain; raises `MalformedError` where it is broken."""
+def plain_cases(text: str, start: int, end: int, rules: CaseRules) -> list[tuple[str, str]] | None:
+    """Name and status of each of a document's cases, None where it is not plain; raises `MalformedError` where it is broken."""
     naming, only_in_suites = rules.naming, rules.only_in_suites
     groups, (if_worst, if_worse, if_bad) = _reading(rules.order)
     has_entities = text.find("&", start, end) >= 0
     prologue = _PROLOGUE.match(text, start, end)
-    results = Observed()
-    enter = results.enter
+    cases: list[tuple[str, str]] = []
     tags: list[str] = []
     for token in _TOKEN.finditer(text, prologue.end() if prologue else start, end):
         kind = token.lastindex
@@ -109,14 +108,12 @@ def plain_results(text: str, start: int, end: int, rules: CaseRules) -> dict[str
             if has_entities:
                 name, classname = _resolved(name), _resolved(classname)
             status = if_worst if worst else if_worse if worse else if_bad if bad else PASSED
-            test = naming(name, classname)
-            if enter(test, status) is not status:
-                results.again(test, status, overwrites=True)
+            cases.append((naming(name, classname), status))
         elif kind == _IS_CLOSING and tags:
             if tags.pop() != token[_CLOSED]:
                 raise MalformedError
             if not tags:
-                return results if _is_end(text, token.end(kind), end) else None
+                return cases if _is_end(text, token.end(kind), end) else None
         elif kind == _IS_OPENING and not (only_in_suites and len(tags) > 1 and token[_OPENED] == "testsuite"):
             tags.append(token[_OPENED])
         elif kind == _IS_MISFIT:

@@ -16,7 +16,7 @@ from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import DefusedXMLParser
 
 from assay.domain.logs.failures import UnreadableError
-from assay.domain.logs.plain_reports import STATUS_OF, MalformedError, Naming, plain_results
+from assay.domain.logs.plain_reports import STATUS_OF, MalformedError, Naming, plain_cases
 from assay.domain.logs.statuses import PASSED, Observed
 
 _BLOCK_MARK = re.compile(r"(?P<line>)[^\S\n]*+<(?:(?P<declared>\?xml)|/testsuite>)[^\n]*+")
@@ -96,8 +96,12 @@ class XmlReports:
         results = Observed()
         for start, end in self.spans(text):
             try:
-                found = plain_results(text, start, end, self)
-                results.take(expat_results(text, start, end, self) if found is None else found)
+                cases = plain_cases(text, start, end, self)
+                if cases is None:
+                    results.take(expat_results(text, start, end, self))
+                else:
+                    for name, status in cases:
+                        results[name] = status
             except MalformedError:
                 continue
         return results
