@@ -60,7 +60,7 @@ def test_the_gateway_reads_every_setting_of_the_values(api_cluster: TestCluster,
     assert settings.default_environment == "go"
     assert settings.environments == GATEWAY["environments"]
     assert settings.episode == GATEWAY["episode"]
-    assert settings.artifacts_url == "http://assay-operator.assay-system:8080"
+    assert not settings.artifacts_url
     assert settings.log_level == "DEBUG"
     pod = manifests["Deployment", "assay-gateway"]["spec"]["template"]["spec"]
     mounts = {mount["mountPath"] for mount in pod["containers"][0]["volumeMounts"]}

@@ -120,6 +120,15 @@ def test_nothing_to_write_writes_no_file(store: Store, tmp_path: Path, monkeypat
     assert not out.exists()
 
 
+def test_tasks_that_are_there_and_are_all_left_out_are_not_called_absent(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    objects = [judged(store, "odd", "Valid", target="t\udcff")]
+    said = export(monkeypatch, Source(store, objects), "--out", str(tmp_path / "tasks.parquet"))
+    assert said.exit_code == 1
+    assert "all of the 1 tasks were left out; nothing was written" in said.output
+
+
 def test_another_ending_is_refused(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert export(monkeypatch, Source(store, []), "--out", str(tmp_path / "tasks.csv")).exit_code == 2
 

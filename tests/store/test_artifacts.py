@@ -44,6 +44,14 @@ def test_a_file_lies_where_its_uri_says(store: Store, tmp_path: Path) -> None:
     assert file_of(tmp_path, artifact.sha256).exists()
 
 
+def test_a_store_that_is_only_read_is_not_made_where_there_is_none(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="no store at file://"):
+        Store(f"file://{tmp_path}/mistyped", make=False)
+    assert not (tmp_path / "mistyped").exists()
+    digest = Store(f"file://{tmp_path}/made").put(b"evidence").sha256
+    assert Store(f"file://{tmp_path}/made", make=False).get(digest) == b"evidence"
+
+
 def test_a_file_that_is_not_there_is_lost(store: Store) -> None:
     with pytest.raises(ArtifactLostError, match="has no file"):
         store.get("0" * 64)

@@ -28,7 +28,6 @@ app.kubernetes.io/component: gateway
 {{/* The settings file of `assay gateway`: assay.gateway.settings.Settings. */}}
 {{- define "assay.gatewayConfig" -}}
 namespace: {{ .Values.runs.namespace | toJson }}
-artifactsUrl: {{ printf "http://assay-operator.%s:8080" .Release.Namespace | toJson }}
 {{- with .Values.gateway }}
 defaultEnvironment: {{ .defaultEnvironment | toJson }}
 environments: {{ .environments | toJson }}

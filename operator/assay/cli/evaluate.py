@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import functools
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
@@ -16,7 +17,7 @@ import typer
 from assay.api import v1alpha1 as api
 from assay.cli.progress import progress_bar
 from assay.cli.stored import DEFAULT_NAMESPACE, DEFAULT_SERVICE, Namespace, Reader, Service, StoredError, told
-from assay.cli.targets import Target, targets_in, valid_targets
+from assay.cli.targets import Target, targets_in, valid_targets, with_gold
 from assay.datasets.bundles import BundleError
 from assay.domain.episodes import FINAL
 from assay.domain.evaluations import Result, flips, instance_report, is_completed, own_report, report_name, run_report
@@ -116,12 +117,14 @@ async def _evaluate(
             raise LookupError(
                 f"there are no tasks in {dataset}" if dataset else f"no Valid TaskValidation in {namespace}"
             )
+        reader = Reader(client, namespace, service)
+        if predictions == "gold":
+            targets = dict(await with_gold(targets, functools.partial(_document, reader, store)))
         census = census_of(_predictions(predictions, targets), targets, model=model)
         for line in census.lines():
             typer.echo(line, err=True)
         said = json.dumps([[one.id, one.patch, one.model] for one in census.chosen])
         run = run_id or hashlib.sha256(f"{said}/{profile}/{reward}".encode("utf-8", "surrogatepass")).hexdigest()[:12]
-        reader = Reader(client, namespace, service)
         for number in range(1, repeat + 1):
             name = run if repeat == 1 else f"{run}-{number}"
             entries = [_entry(one, targets[one.id], name, profile, reward, namespace) for one in census.chosen]
@@ -133,6 +136,10 @@ async def _evaluate(
             _write(out / name, name, profile, entries, results, list(targets))
     finally:
         await client.close()
+
+
+async def _document(reader: Reader, store: str, digest: str) -> bytes:
+    return await asyncio.to_thread(Store(store).get, digest) if store else await reader.document(digest)
 
 
 def _listed(dataset: Path) -> dict[str, Target]:
@@ -147,7 +154,7 @@ def _predictions(given: str, targets: Mapping[str, Target]) -> tuple[Prediction,
         without = sorted(name for name, target in targets.items() if target.gold is None)
         if without:
             typer.echo(
-                f"{len(without)} tasks refer to bundles, their reference patch is not at hand (give the bundle itself): {without[0]} …",
+                f"{len(without)} tasks have no reference patch that can be read: {without[0]} …",
                 err=True,
             )
         return tuple(

@@ -93,7 +93,8 @@ async def _exported(out: Path, wanted: Wanted, namespace: str, service: str) -> 
                     written += 1
                     file.add(row)
     if not written:
-        raise LookupError("no task with such a verdict; nothing was written")
+        why = f"all of the {left} tasks were left out" if left else "no task with such a verdict"
+        raise LookupError(f"{why}; nothing was written")
     return written, left
 
 

@@ -43,7 +43,7 @@ def gc(
     grace = _grace(older_than)
     with told("gc"):
         try:
-            place = Store(store)
+            place = Store(store, make=False)
             files = list(place.listed())
             kept = frozenset(document.digest for folder in bundle for document in read_bundle(folder))
         except (BundleError, ValueError) as error:

@@ -61,13 +61,17 @@ async def _counted(namespace: str, selector: str) -> Counter[tuple[str, str, str
 
 async def _watched(namespace: str, selector: str) -> None:
     seen: deque[tuple[float, int]] = deque(maxlen=WINDOW)
-    with Live(console=Console(), refresh_per_second=4) as live:
+    console, told_last = Console(), -1
+    with Live(console=console, refresh_per_second=4) as live:
         while True:
             counts = await _counted(namespace, selector)
             done = sum(count for (phase, _, _), count in counts.items() if phase == "Complete")
             seen.append((time.monotonic(), done))
             progress = progress_of(seen, total=counts.total())
             live.update(_table(counts, progress))
+            if not console.is_terminal and done != told_last:
+                typer.echo(f"{done} of {counts.total()} tasks have a verdict", err=True)
+                told_last = done
             if progress.done == progress.total:
                 return
             await asyncio.sleep(EVERY_SECONDS)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +15,16 @@ from assay.domain.datasets.digests import task_of_document
 from assay.domain.task import Refusal, task_from_spec
 from assay.kube.client import TASK_VALIDATIONS, Client
 
+ASKED_AT_ONCE = 16
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """A task: how an episode names it, and its reference patch where it is at hand."""
+    """A task: how an episode names it, its reference patch where it is at hand, and its document's hash where it has one."""
 
     reference: Mapping[str, Any]
     gold: str | None
+    digest: str = ""
 
 
 def targets_in(path: Path) -> dict[str, Target]:
@@ -35,7 +39,7 @@ def targets_in(path: Path) -> dict[str, Target]:
         if is_validation(manifest):
             spec = manifest["spec"]
             key = "task" if spec.get("task") else "taskFrom"
-            found[str(spec[key]["id"])] = Target(reference={key: spec[key]}, gold=_gold(spec))
+            found[str(spec[key]["id"])] = Target(reference={key: spec[key]}, gold=_gold(spec), digest=_digest(spec))
     return found
 
 
@@ -48,8 +52,23 @@ async def valid_targets(client: Client, namespace: str) -> dict[str, Target]:
                 continue
             spec = raw["spec"]
             name = str((spec.get("task") or spec.get("taskFrom"))["id"])
-            found[name] = Target(reference={"validation": raw["metadata"]["name"]}, gold=_gold(spec))
+            reference = {"validation": raw["metadata"]["name"]}
+            found[name] = Target(reference=reference, gold=_gold(spec), digest=_digest(spec))
     return found
+
+
+async def with_gold(targets: Mapping[str, Target], document: Callable[[str], Awaitable[bytes]]) -> Mapping[str, Target]:
+    """Return the tasks with the reference patches that only their documents hold; ``document`` reads one by its hash."""
+    room = asyncio.Semaphore(ASKED_AT_ONCE)
+
+    async def filled(target: Target) -> Target:
+        if target.gold is not None or not target.digest:
+            return target
+        async with room:
+            task = task_of_document(await document(target.digest))
+        return replace(target, gold=None if isinstance(task, Refusal) else _patch_of(task))
+
+    return dict(zip(targets, await asyncio.gather(*map(filled, targets.values())), strict=True))
 
 
 def _from_bundle(folder: Path) -> dict[str, Target]:
@@ -60,8 +79,12 @@ def _from_bundle(folder: Path) -> dict[str, Target]:
         task = task_of_document(document.content)
         gold = None if isinstance(task, Refusal) else _patch_of(task)
         reference = {"dataset": dataset, "id": document.id, "digest": document.digest}
-        found[document.id] = Target(reference={"taskFrom": reference}, gold=gold)
+        found[document.id] = Target(reference={"taskFrom": reference}, gold=gold, digest=document.digest)
     return found
+
+
+def _digest(spec: Mapping[str, Any]) -> str:
+    return str((spec.get("taskFrom") or {}).get("digest", ""))
 
 
 def _gold(spec: Mapping[str, Any]) -> str | None:

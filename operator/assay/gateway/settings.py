@@ -31,8 +31,8 @@ class Settings(BaseModel):
     """Environment that paths without one speak of, and of tasks without the label."""
     episode: Mapping[str, Any] = {}
     """Fields of the spec of every episode that a client opens: profile, limits, resources ..."""
-    artifacts_url: str = "http://assay-operator:8080"
-    """Where tasks are read that are given by reference: the operator."""
+    artifacts_url: str = ""
+    """Where tasks are read that are given by reference; empty: the operator's Service, as ``operator_url`` finds it."""
     host: str = "0.0.0.0"  # noqa: S104 - clients come from other hosts
     port: Annotated[int, Field(ge=0, le=65535)] = 8080
     health_port: Annotated[int, Field(ge=0, le=65535)] = 8081
@@ -40,6 +40,14 @@ class Settings(BaseModel):
     lost_seconds: Annotated[float, Field(gt=0)] = 120.0
     """How long a sandbox may be out of reach before a call is answered with a fault of the infrastructure."""
     log_level: str = "INFO"
+
+
+def operator_url(environment: Mapping[str, str]) -> str:
+    """Return the operator's URL: its Service's address, which needs no cluster DNS, else its name."""
+    host, port = environment.get("ASSAY_OPERATOR_SERVICE_HOST"), environment.get("ASSAY_OPERATOR_SERVICE_PORT")
+    if not host or not port:
+        return "http://assay-operator:8080"
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 def load_settings(file: Path | None) -> Settings:

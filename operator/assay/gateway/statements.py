@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,6 +15,7 @@ from assay.api.bundles import BundledTask
 from assay.api.v1alpha1 import StatementReview, Task
 from assay.domain.ors.episodes import EpisodeView
 from assay.domain.screening import statement_of
+from assay.gateway.settings import operator_url
 from assay.gateway.world import World
 from assay.kube.client import AGENT_EPISODES, TASK_VALIDATIONS, ApiError
 
@@ -44,7 +46,8 @@ async def task_of(world: World, view: EpisodeView) -> Task:
 
 
 async def _stored(world: World, digest: str) -> Mapping[str, Any]:
-    url = f"{world.settings.artifacts_url.rstrip('/')}/artifacts/{digest}"
+    base = world.settings.artifacts_url or operator_url(os.environ)
+    url = f"{base.rstrip('/')}/artifacts/{digest}"
     try:
         async with world.session.get(url, timeout=aiohttp.ClientTimeout(total=30)) as response:
             content = await response.read()

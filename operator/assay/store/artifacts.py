@@ -41,11 +41,15 @@ class Store:
     ``OSError`` from any of them says that the store could not be asked, nothing about what it holds.
     """
 
-    def __init__(self, uri: str) -> None:
+    def __init__(self, uri: str, *, make: bool = True) -> None:
+        """Open the store; a directory is made unless ``make`` is false: then it is an ``OSError`` that there is none."""
         self.uri = uri.rstrip("/")
         self._place = place_of(self.uri)
         self._files = self._place.files
-        if self._place.renames:
+        if self._place.renames and not make:
+            if self._files.get_file_info(self._place.root).type is not fs.FileType.Directory:
+                raise FileNotFoundError(f"there is no store at {self.uri}")
+        elif self._place.renames:
             self._files.create_dir(self._place.root, recursive=True)
 
     def put(self, content: bytes) -> Artifact:
