@@ -64,6 +64,13 @@ def inline(f2p: tuple[str, ...]) -> dict[str, Any]:
     return api.to_wire(task)
 
 
+async def test_the_log_is_read_by_the_parser_that_the_validations_verdict_was_made_with(store: Store) -> None:
+    judged = validation(store, regrade={"parser": "parse_log_gotest"})
+    memory = await EpisodeLine(Server(judged), store).memory_of(episode(validation="v"))  # type: ignore[arg-type]
+    assert isinstance(memory, Memory)
+    assert memory.task.parser == "parse_log_gotest"
+
+
 async def test_a_validations_episode_takes_its_lists_its_image_and_keeps_the_submission(store: Store) -> None:
     memory = await EpisodeLine(Server(validation(store)), store).memory_of(episode(validation="v"))  # type: ignore[arg-type]
     assert isinstance(memory, Memory)

@@ -201,8 +201,9 @@ class EpisodeLine:
         expected = validated_expectation(task, status, report)
         if isinstance(expected, Refusal):
             return expected
+        parser = (status.regrade.parser if status.regrade else "") or task.parser
         return Given(
-            task=task,
+            task=replace(task, parser=parser),
             expected=expected,
             pinned=status.image.digest if "@sha256:" in status.image.digest else "",
             go_policy=validation.spec.go_policy,
