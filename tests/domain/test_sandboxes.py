@@ -224,6 +224,26 @@ def test_an_agent_that_ends_without_a_submission_earns_nothing() -> None:
     assert asked.take == 1
 
 
+def test_an_agent_that_fails_before_its_first_call_has_given_no_answer() -> None:
+    failed = replace(READY, wants_agent=True, agent=AgentState(exit_code=1), looked_at=NOW)
+    ending = decided(failed).ending
+    assert ending
+    assert (ending.phase, ending.reward, ending.reason) == (EpisodePhase.FAILED, None, "AgentFailed")
+    worked = decided(replace(failed, calls=1)).ending
+    assert worked
+    assert (worked.phase, worked.reward, worked.reason) == (EpisodePhase.FINISHED, 0.0, "NothingSubmitted")
+
+
+def test_the_sandbox_of_a_failed_agent_is_asked_for_calls_that_nobody_has_seen() -> None:
+    failed = replace(READY, wants_agent=True, agent=AgentState(exit_code=1), looked_at=NOW - 1)
+    decision = decided(failed)
+    assert (decision.ending, decision.look) == (None, True)
+    assert not decided(replace(failed, calls=1)).look
+    unreachable = decided(replace(failed, sandboxes=(sandbox(SandboxStage.WAITING),))).ending
+    assert unreachable
+    assert unreachable.reward is None
+
+
 def test_an_agent_that_the_cluster_ended_earns_neither_one_nor_zero() -> None:
     ending = decided(replace(READY, wants_agent=True, agent=AgentState(lost=True, reason="evicted"))).ending
     assert ending

@@ -162,6 +162,7 @@ class SandboxDriver:
             used_at=seen.use.used_at if seen.use else 0.0,
             looked_at=seen.use.looked_at if seen.use else 0.0,
             locked=seen.use.locked if seen.use else 0,
+            calls=max(seen.use.calls if seen.use else 0, status.tool_calls.count),
             leaks=seen.use.leaks if seen.use else 0,
             offers=offers_in(status),
             agent=agent,

@@ -103,7 +103,8 @@ class SandboxKnowledge:
 
     ``asked`` is the number of submissions that the spec asks for; ``faults`` counts the sandboxes that were lost before
     one was ready; ``ready_at`` and ``used_at`` are times (epoch seconds), 0 while unknown; ``locked`` is the submission
-    that the sandbox is held for, 0 for none; ``leaks`` counts the probes that got out of the sandbox.
+    that the sandbox is held for, 0 for none; ``calls`` counts the tool calls that ran, ``leaks`` the probes that got out
+    of the sandbox.
     """
 
     limits: EpisodeLimits
@@ -118,6 +119,7 @@ class SandboxKnowledge:
     used_at: float = 0.0
     looked_at: float = 0.0
     locked: int = 0
+    calls: int = 0
     leaks: int = 0
     offers: Sequence[Offer] = ()
     agent: AgentState | None = None
@@ -169,7 +171,7 @@ def decide_sandbox(known: SandboxKnowledge, *, infra_retries: int, now: float) -
         return SandboxDecision(release=last.number)
     if known.asked > len(known.offers):
         return SandboxDecision(take=len(known.offers) + 1)
-    due = known.looked_at + LOOK_SECONDS
+    due = now if _may_have_called(known, now) else known.looked_at + LOOK_SECONDS
     return SandboxDecision(
         create_agent=known.wants_agent and known.agent is None and not known.suspended,
         look=now >= due,
@@ -248,7 +250,7 @@ def _ending(known: SandboxKnowledge, infra_retries: int, now: float) -> Ending |
         or _refused(known)
         or _sandbox_gone(known, infra_retries)
         or _expired(known, now)
-        or _agent_ended(known)
+        or _agent_ended(known, now)
     )
 
 
@@ -320,8 +322,11 @@ def _expired(known: SandboxKnowledge, now: float) -> Ending | None:
     return None
 
 
-def _agent_ended(known: SandboxKnowledge) -> Ending | None:
-    """An agent that has ended says nothing more: what it did not submit is not graded, and earns nothing."""
+def _agent_ended(known: SandboxKnowledge, now: float) -> Ending | None:
+    """An agent that has ended says nothing more: what it did not submit is not graded, and earns nothing.
+
+    One that failed before its first call never worked on the task: whoever's fault that was, it is no answer.
+    """
     agent = known.agent
     if agent is None or known.asked > len(known.offers):
         return None
@@ -331,8 +336,20 @@ def _agent_ended(known: SandboxKnowledge) -> Ending | None:
         )
     if agent.exit_code is None or any(offer.outcome is SubmissionOutcome.PENDING for offer in known.offers):
         return None
+    if _may_have_called(known, now):
+        return None
+    if agent.exit_code and not known.calls:
+        message = f"the agent ended with exit code {agent.exit_code} before its first tool call"
+        return Ending(phase=EpisodePhase.FAILED, reason="AgentFailed", message=message)
     message = f"the agent ended with exit code {agent.exit_code} and submitted nothing that could be graded"
     return Ending(phase=EpisodePhase.FINISHED, reason="NothingSubmitted", message=message, reward=0.0, resolved=False)
+
+
+def _may_have_called(known: SandboxKnowledge, now: float) -> bool:
+    """Whether an agent has failed and its sandbox, which can be asked, may have had calls since it was looked at."""
+    failed = known.agent is not None and bool(known.agent.exit_code)
+    can_be_asked = any(sandbox.state.stage is SandboxStage.READY for sandbox in known.sandboxes)
+    return failed and can_be_asked and not known.calls and known.looked_at < now
 
 
 def _without_sandbox(known: SandboxKnowledge, now: float) -> SandboxDecision:
