@@ -19,14 +19,18 @@ log = logging.getLogger(__name__)
 
 MAX_WAITING = 5_000
 MESSAGE_CHARS = 1_000
+TELL_SECONDS = 60.0
+"""How often it is logged that events are dropped: a large batch drops thousands."""
 
 
 class Recorder:
-    """Writes events in the background, one at a time; when too many wait, new ones are dropped and logged."""
+    """Writes events in the background, one at a time; when too many wait, new ones are dropped, and their number is logged."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
         self._waiting: asyncio.Queue[tuple[str, dict[str, Any]]] = asyncio.Queue(MAX_WAITING)
+        self._dropped = 0
+        self._told_at = float("-inf")
 
     def normal(self, view: ObjectView, reason: str, message: str) -> None:
         """Tell a step that went as it should."""
@@ -72,4 +76,12 @@ class Recorder:
         try:
             self._waiting.put_nowait((view.namespace, event))
         except asyncio.QueueFull:
-            log.warning("%s: an event was dropped: %s: %s", view.name, reason, message)
+            self._drop(view, reason)
+
+    def _drop(self, view: ObjectView, reason: str) -> None:
+        self._dropped += 1
+        now = time.monotonic()
+        if now < self._told_at + TELL_SECONDS:
+            return
+        log.warning("%s: %d events dropped, %d wait already, last: %s", view.name, self._dropped, MAX_WAITING, reason)
+        self._dropped, self._told_at = 0, now
