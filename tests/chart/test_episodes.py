@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import json
 import random
+import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from assay.api.bundles import BundledTask
+from assay.datasets.bundles import BundleWriter, Document
+from assay.domain.datasets.digests import digest_of, document_of
 from chart.disturbing import agent, disturb, verify
 from chart.installing import Release
 
@@ -41,6 +46,42 @@ def test_an_agents_pod_earns_its_reward_by_kubectl_apply_alone(release: Release,
     assert status["toolCalls"]["count"] >= 2
     for hidden in task["spec"]["task"]["tests"].get("failToPass", ["test_"]):
         assert hidden not in json.dumps(status)
+
+
+def test_an_agent_works_on_a_task_that_only_the_artifact_store_holds(
+    release: Release, task: dict[str, Any], tmp_path: Path
+) -> None:
+    content = document_of(BundledTask.model_validate(task["spec"]["task"]))
+    document = Document(id=task["spec"]["task"]["id"], repo="a/b", digest=digest_of(content), content=content)
+    with BundleWriter(tmp_path / "bundle", dataset="acorn/tasks", revision="r1") as bundle:
+        bundle.add(document)
+    assay, service = (sys.executable, "-m", "assay"), ("--service", f"{release.system}/assay-operator")
+    release.program(*assay, "push", str(tmp_path / "bundle"), *service)
+    reference = {"dataset": "acorn/tasks", "id": document.id, "digest": document.digest}
+    runs = {"unpatched": 1, "patched": 1}
+    bundled = task | {"metadata": {"name": "bundled"}, "spec": task["spec"] | {"taskFrom": reference, "runs": runs}}
+    del bundled["spec"]["task"]
+    release.apply(bundled)
+    assert release.wait("tv/bundled")["status"]["verdict"] == "Valid"
+    release.apply(episode(release, "on-bundled", bundled, agent=agent(release, task["spec"]["task"]["patch"])))
+    status = ended(release, "on-bundled")
+    assert (status["phase"], status.get("reward")) == ("Finished", 1.0), release.log("deploy/assay-gateway")
+    manifest, reports = tmp_path / "bundled.json", tmp_path / "reports"
+    manifest.write_text(json.dumps(bundled))
+    options = ("--dataset", str(manifest), "--namespace", release.runs, *service, "--out", str(reports))
+    release.program(*assay, "evaluate", "gold", *options)
+    resolved = [json.loads(file.read_text()).get("resolved_ids") for file in reports.rglob("*.json")]
+    assert [document.id] in resolved
+
+
+def test_an_agent_that_fails_before_its_first_call_earns_neither_one_nor_zero(
+    release: Release, task: dict[str, Any]
+) -> None:
+    broken = {"image": release.image, "command": ["python3", "-c", "raise SystemExit(3)"]}
+    release.apply(episode(release, "broken-agent", task, agent=broken))
+    status = ended(release, "broken-agent")
+    assert (status["phase"], status.get("reward"), status["reason"]) == ("Failed", None, "AgentFailed")
+    assert status["agent"]["exitCode"] == 3
 
 
 def test_an_agent_that_does_nothing_earns_nothing(release: Release, task: dict[str, Any]) -> None:
