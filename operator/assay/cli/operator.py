@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from assay.controller.operator import run_operator
 from assay.controller.settings import load_settings
+from assay.store.artifacts import Store
 
 
 def register(app: typer.Typer) -> None:
@@ -29,8 +30,13 @@ def operator(config: Path | None = typer.Option(None, help="YAML file of setting
     except (ValidationError, ValueError, OSError) as error:
         typer.echo(f"the settings cannot be used: {error}", err=True)
         raise typer.Exit(2) from error
+    try:
+        store = Store(settings.store)
+    except (OSError, ValueError) as error:
+        typer.echo(f"the artifact store {settings.store} cannot be used: {error}", err=True)
+        raise typer.Exit(1) from error
     logging.basicConfig(
         level=settings.log_level, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s %(message)s"
     )
     logging.getLogger("kopf").setLevel(logging.WARNING)
-    asyncio.run(run_operator(settings))
+    asyncio.run(run_operator(settings, store))

@@ -19,8 +19,8 @@ package installs `kubectl-assay`, which kubectl finds on the `PATH`. Completion 
 | exit code | means |
 | --- | --- |
 | 0 | done; a report of bad tasks is no failure |
-| 1 | something outside failed (cluster, store, file), or a check found what it looks for: the message is on standard error |
-| 2 | the command was given wrongly: unknown option, bad value, unknown name |
+| 1 | something outside failed (cluster, store, file), there is no object or run of the name, or a check found what it looks for: the message is on standard error |
+| 2 | the command was given wrongly: unknown option, bad value, unknown parser or profile |
 
 Commands that read the cluster use `KUBECONFIG` as kubectl does, and read artifacts through the API server's proxy of
 the operator's Service. `--output json|yaml` is for programs.

@@ -309,9 +309,8 @@ class Operator:
         metrics.CLAIMS_WAITING.set(self._slots.waiting)
 
 
-async def run_operator(settings: Settings) -> None:
+async def run_operator(settings: Settings, store: Store) -> None:
     """Run an operator until it is told to stop."""
-    store = Store(settings.store)
     client = await Client.connect()
     try:
         await Operator(settings, client, store).run()
