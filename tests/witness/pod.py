@@ -102,10 +102,10 @@ class Pod:
 
 def _kill_session(session: int) -> None:
     """End whatever a killed run.sh left behind, as the end of a container would."""
-    for stat in Path("/proc").glob("[0-9]*/stat"):
+    for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
-            if int(stat.read_text().rpartition(") ")[2].split()[3]) == session:
-                os.kill(int(stat.parent.name), signal.SIGKILL)
+            if int((process / "stat").read_text().rpartition(") ")[2].split()[3]) == session:
+                os.kill(int(process.name), signal.SIGKILL)
 
 
 @contextlib.contextmanager
