@@ -138,10 +138,6 @@ async def _evaluate(
         await client.close()
 
 
-async def _document(reader: Reader, store: str, digest: str) -> bytes:
-    return await asyncio.to_thread(Store(store).get, digest) if store else await reader.document(digest)
-
-
 def _listed(dataset: Path) -> dict[str, Target]:
     try:
         return targets_in(dataset)
@@ -271,11 +267,17 @@ async def _result(entry: Entry, ended: api.AgentEpisodeStatus | str, reader: Rea
     )
 
 
+async def _document(reader: Reader, store: str, digest: str) -> bytes:
+    return await _stored(digest, store) if store else await reader.document(digest)
+
+
 async def _artifact(artifact: api.Artifact, reader: Reader, store: str) -> bytes:
-    if not store:
-        return await reader.artifact(artifact)
+    return await _stored(artifact.sha256, store) if store else await reader.artifact(artifact)
+
+
+async def _stored(digest: str, store: str) -> bytes:
     try:
-        return await asyncio.to_thread(Store(store).get, artifact.sha256)
+        return await asyncio.to_thread(Store(store).get, digest)
     except ArtifactLostError as lost:
         raise StoredError(str(lost)) from lost
 
