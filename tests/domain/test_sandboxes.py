@@ -12,24 +12,19 @@ from hypothesis import strategies as st
 from assay.api.v1alpha1 import EpisodePhase, SubmissionOutcome
 from assay.domain.manifests import FUSE_SECONDS
 from assay.domain.pods import PodView
-from assay.domain.sandbox_status import Use, untaken, use_of
-from assay.domain.sandboxes import (
-    LOOK_SECONDS,
+from assay.domain.sandbox_states import (
     ROOM_SECONDS,
     UNREADY_SECONDS,
     AgentState,
-    EpisodeLimits,
-    Offer,
     Sandbox,
-    SandboxDecision,
-    SandboxKnowledge,
     SandboxStage,
     SandboxState,
     agent_state_of,
-    decide_sandbox,
     in_the_way,
     sandbox_state_of,
 )
+from assay.domain.sandbox_status import Use, untaken, use_of
+from assay.domain.sandboxes import LOOK_SECONDS, EpisodeLimits, Offer, SandboxDecision, SandboxKnowledge, decide_sandbox
 from assay.domain.status import rfc3339
 from assay.domain.task import Limits
 

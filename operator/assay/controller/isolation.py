@@ -13,6 +13,7 @@ from collections.abc import Iterable
 
 from assay.controller import metrics
 from assay.kube.client import ENDPOINT_SLICES, ApiError, Client
+from assay.witness.isolation import target_name
 
 log = logging.getLogger(__name__)
 
@@ -24,10 +25,10 @@ async def live_targets(client: Client, *, extra: Iterable[str], own_port: int) -
     wanted = {*await _api_servers(client), *extra}
     own = os.environ.get("POD_IP")
     if own and own_port:
-        wanted.add(_joined(own, own_port))
+        wanted.add(target_name((own, own_port)))
     service, port = os.environ.get("KUBERNETES_SERVICE_HOST"), os.environ.get("KUBERNETES_SERVICE_PORT")
     if service and port:
-        wanted.add(_joined(service, int(port)))
+        wanted.add(target_name((service, int(port))))
     answers = await asyncio.gather(*(_answers(target) for target in sorted(wanted)))
     alive = tuple(target for target, answer in zip(sorted(wanted), answers, strict=True) if answer)
     silent = sorted(wanted - set(alive))
@@ -45,7 +46,7 @@ async def _api_servers(client: Client) -> set[str]:
         return set()
     ports = [port["port"] for port in piece.get("ports") or () if port.get("port")]
     addresses = [address for endpoint in piece.get("endpoints") or () for address in endpoint.get("addresses") or ()]
-    return {_joined(address, port) for address in addresses for port in ports}
+    return {target_name((address, port)) for address in addresses for port in ports}
 
 
 async def _answers(target: str) -> bool:
@@ -57,7 +58,3 @@ async def _answers(target: str) -> bool:
         return False
     writer.close()
     return True
-
-
-def _joined(host: str, port: int) -> str:
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

@@ -18,7 +18,7 @@ from assay.domain.keys import agent_key, go_token, sandbox_key
 from assay.domain.manifests import Owner, RunSettings, sandbox_of, sandbox_secret_of
 from assay.domain.ors.tasks import environment_of, split_of
 from assay.domain.pods import PodView
-from assay.domain.sandboxes import SANDBOX_RUN, in_the_way
+from assay.domain.sandbox_states import SANDBOX_RUN, in_the_way
 from assay.domain.task import Limits, Task, seconds_of
 from assay.kube.client import PODS, TASK_VALIDATIONS, Client
 from assay.kube.egress import gateway_url

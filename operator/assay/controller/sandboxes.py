@@ -27,25 +27,16 @@ from assay.domain.keys import go_token, sandbox_key, sha256_of
 from assay.domain.manifests import LABEL_OBJECT
 from assay.domain.outcomes import Artifact
 from assay.domain.pods import seconds_since_1970
+from assay.domain.sandbox_states import SANDBOX_RUN, AgentState, Sandbox, SandboxStage, agent_state_of, sandbox_state_of
 from assay.domain.sandbox_status import Seen, Use, offers_in, sandbox_status, untaken, use_of
-from assay.domain.sandboxes import (
-    SANDBOX_RUN,
-    AgentState,
-    EpisodeLimits,
-    Sandbox,
-    SandboxDecision,
-    SandboxKnowledge,
-    SandboxStage,
-    agent_state_of,
-    decide_sandbox,
-    sandbox_state_of,
-)
+from assay.domain.sandboxes import EpisodeLimits, SandboxDecision, SandboxKnowledge, decide_sandbox
 from assay.domain.status import artifact_status, rfc3339
 from assay.domain.task import seconds_of
 from assay.kube.client import PODS, ApiError, Client
 from assay.kube.egress import usage_of_runs
-from assay.kube.hands import Hands, HandsError
+from assay.kube.hands import PORT, Hands, HandsError
 from assay.store.artifacts import Store
+from assay.witness.isolation import target_name
 
 log = logging.getLogger(__name__)
 
@@ -320,6 +311,4 @@ class SandboxDriver:
 
 
 def _endpoint(addresses: tuple[str, ...]) -> str:
-    return (
-        f"[{addresses[0]}]:7070" if addresses and ":" in addresses[0] else f"{addresses[0]}:7070" if addresses else ""
-    )
+    return target_name((addresses[0], PORT)) if addresses else ""

@@ -239,7 +239,7 @@ def unpullable(
 
 def waiting(pod: PodView, task: Mapping[str, Any], limits: Limits, commands: int, now: float) -> PodState:
     """Return where a pod stands that has not ended, and when its present clock runs out."""
-    started = seconds_since_1970(((task.get("state") or {}).get("running") or {}).get("startedAt"))
+    started = started_at(task)
     if started:
         deadline = started + limits.setup + limits.test * commands + 2 * FUSE_SECONDS
         if now > deadline:
@@ -255,6 +255,11 @@ def waiting(pod: PodView, task: Mapping[str, Any], limits: Limits, commands: int
     if now > deadline:
         return _lost(FaultKind.QUEUE_TIMEOUT, _unschedulable(pod))
     return PodState(stage=Stage.QUEUED, deadline=deadline, message=_unschedulable(pod))
+
+
+def started_at(container: Mapping[str, Any]) -> float:
+    """Return since when a container runs (epoch seconds); 0 unless it does."""
+    return seconds_since_1970(((container.get("state") or {}).get("running") or {}).get("startedAt"))
 
 
 def condition_time(pod: PodView, kind: str, status: str = "True") -> float:

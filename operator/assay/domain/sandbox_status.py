@@ -9,7 +9,8 @@ from typing import Any
 from assay.api import v1alpha1 as api
 from assay.domain.grading import GradeReason
 from assay.domain.pods import PodView
-from assay.domain.sandboxes import AgentState, Ending, Offer, SandboxStage, SandboxState
+from assay.domain.sandbox_states import AgentState, SandboxStage, SandboxState
+from assay.domain.sandboxes import Ending, Offer
 from assay.domain.status import merged_conditions, printable, rfc3339
 
 NAME_CHARS = 1000

@@ -10,6 +10,8 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
+from assay.witness.isolation import target_name
+
 EPISODE_FIELDS = frozenset({"profile", "network", "limits", "timeouts", "resources", "reward", "priority"})
 """Fields of an episode's spec that the settings may fix for all episodes that clients open."""
 
@@ -47,7 +49,7 @@ def operator_url(environment: Mapping[str, str]) -> str:
     host, port = environment.get("ASSAY_OPERATOR_SERVICE_HOST"), environment.get("ASSAY_OPERATOR_SERVICE_PORT")
     if not host or not port:
         return "http://assay-operator:8080"
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    return f"http://{target_name((host, int(port)))}"
 
 
 def load_settings(file: Path | None) -> Settings:

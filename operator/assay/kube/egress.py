@@ -12,6 +12,7 @@ import aiohttp
 
 from assay.domain.goproxy.usage import Counts, Usage, usage_of_answer
 from assay.kube.client import ENDPOINT_SLICES, SERVICES, Client
+from assay.witness.isolation import target_name
 
 log = logging.getLogger(__name__)
 
@@ -23,7 +24,7 @@ _SECONDS = aiohttp.ClientTimeout(total=10)
 async def gateway_url(client: Client, namespace: str, service: str = SERVICE) -> str:
     """Return ``http://address:port`` of a gateway's Service; pods there have no name service.  Raises ApiError."""
     spec = (await client.get(SERVICES, namespace, service))["spec"]
-    return f"http://{_joined(str(spec['clusterIP']), int(spec['ports'][0]['port']))}"
+    return f"http://{target_name((str(spec['clusterIP']), int(spec['ports'][0]['port'])))}"
 
 
 async def usage_of_runs(client: Client, session: aiohttp.ClientSession, namespace: str, runs: Iterable[str]) -> Counts:
@@ -54,7 +55,7 @@ async def _replicas(client: Client, namespace: str) -> Sequence[str]:
 def _addresses(piece: Mapping[str, Any]) -> set[str]:
     ports = [int(port["port"]) for port in piece.get("ports") or () if port.get("port")]
     endpoints = [endpoint.get("addresses") or () for endpoint in piece.get("endpoints") or ()]
-    return {_joined(address, port) for addresses in endpoints for address in addresses[:1] for port in ports}
+    return {target_name((address, port)) for addresses in endpoints for address in addresses[:1] for port in ports}
 
 
 async def _asked(session: aiohttp.ClientSession, replica: str, runs: Sequence[str]) -> Mapping[str, Usage] | None:
@@ -65,7 +66,3 @@ async def _asked(session: aiohttp.ClientSession, replica: str, runs: Sequence[st
     except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
         log.warning("the module gateway at %s did not say what was used: %s", replica, error or type(error).__name__)
         return None
-
-
-def _joined(host: str, port: int) -> str:
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
