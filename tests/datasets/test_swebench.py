@@ -94,7 +94,7 @@ def test_swe_benchs_own_report_over_what_evaluate_wrote_is_evaluates(python: Pat
     run, model = "r", "team/m"
     results = [replace(result, model=model) for result in RESULTS]
     patches = {result.id: "" if result.empty else "diff" for result in results}
-    target = Target(reference={"validation": "v"}, gold=None)
+    target = Target(id="t", reference={"validation": "v"}, gold=None)
     entries = [
         _entry(Prediction(id=name, patch=patch, model=model), target, run, "strict", "Binary", "n")
         for name, patch in patches.items()

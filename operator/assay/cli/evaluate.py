@@ -60,6 +60,7 @@ def evaluate(
         "--dataset",
         help="A bundle that was pushed, or manifests of TaskValidations (a file or a folder); without it, the Valid ones there are.",
     ),
+    selector: str = typer.Option("", "--selector", "-l", help="Label selector of the Valid TaskValidations."),
     profile: str = typer.Option("strict", "--profile", help="Grading profile."),
     model: str = typer.Option("", "--model", help="Only the rows of this model."),
     repeat: int = typer.Option(1, "--repeat", min=1, max=100, help="Grade each prediction this many times."),
@@ -72,11 +73,19 @@ def evaluate(
 ) -> None:
     """Grade predictions: one AgentEpisode each, then reports.  The same call again goes on where it was.
 
+    Exits 1 when two of the tasks have one id: which of them predictions are for cannot be told.
+
     Example: assay evaluate predictions.jsonl --profile swebench-v5 --out reports
     """
+    if dataset and selector:
+        raise typer.BadParameter(
+            "picks objects of the cluster, so it has no say with --dataset", param_hint="--selector"
+        )
     with told("evaluate"):
         asyncio.run(
-            _evaluate(predictions, dataset, profile, model, repeat, reward, run_id, out, store, namespace, service)
+            _evaluate(
+                predictions, dataset, selector, profile, model, repeat, reward, run_id, out, store, namespace, service
+            )
         )
 
 
@@ -100,6 +109,7 @@ def compare(
 async def _evaluate(
     predictions: str,
     dataset: Path | None,
+    selector: str,
     profile: str,
     model: str,
     repeat: int,
@@ -112,7 +122,7 @@ async def _evaluate(
 ) -> None:
     client = await Client.connect()
     try:
-        targets = _listed(dataset) if dataset else await valid_targets(client, namespace)
+        targets = _listed(dataset) if dataset else await valid_targets(client, namespace, selector)
         if not targets:
             raise LookupError(
                 f"there are no tasks in {dataset}" if dataset else f"no Valid TaskValidation in {namespace}"
@@ -123,7 +133,7 @@ async def _evaluate(
         census = census_of(_predictions(predictions, targets), targets, model=model)
         for line in census.lines():
             typer.echo(line, err=True)
-        said = json.dumps([[one.id, one.patch, one.model] for one in census.chosen])
+        said = json.dumps([[one.id, one.patch, one.model, targets[one.id].reference] for one in census.chosen])
         run = run_id or hashlib.sha256(f"{said}/{profile}/{reward}".encode("utf-8", "surrogatepass")).hexdigest()[:12]
         for number in range(1, repeat + 1):
             name = run if repeat == 1 else f"{run}-{number}"
@@ -167,9 +177,10 @@ def _predictions(given: str, targets: Mapping[str, Target]) -> tuple[Prediction,
 
 
 def _entry(prediction: Prediction, target: Target, run: str, profile: str, reward: str, namespace: str) -> Entry:
-    """Return the episode of a prediction; its name is made of the run, the task, the model and the patch."""
+    """Return the episode of a prediction; its name is made of the run, the task as it is named, the model and the patch."""
     patch = (prediction.patch or "").encode("utf-8", "surrogateescape")
-    said = json.dumps([run, prediction.id, prediction.model, hashlib.sha256(patch).hexdigest(), profile, reward])
+    digest = hashlib.sha256(patch).hexdigest()
+    said = json.dumps([run, prediction.id, target.reference, prediction.model, digest, profile, reward])
     name = f"ev-{hashlib.sha256(said.encode('utf-8', 'surrogatepass')).hexdigest()[:40]}"
     stored = patch if len(patch) > INLINE_BYTES else b""
     manifest = {

@@ -36,3 +36,10 @@ def printed(said: Mapping[str, Any] | Sequence[Any], output: Output) -> str:
     if output is Output.YAML:
         return yaml.safe_dump(said, sort_keys=False, allow_unicode=True)
     return json.dumps(said, ensure_ascii=True, indent=2)
+
+
+def streamed(said: Mapping[str, Any] | Sequence[Any], output: Output) -> str:
+    """Return one of many documents: a line of JSON, or YAML behind ``---``, to be written as it is."""
+    if output is Output.YAML:
+        return f"---\n{printed(said, output)}"
+    return json.dumps(said, ensure_ascii=True) + "\n"
