@@ -20,6 +20,18 @@ from assay.domain.logs import ParseFailed, parse_log
             "Running[1]: (cd x &&&)\nOutput[1]:\nfine",
             {"&": "PASSED"},
         ),
+        (
+            "parse_log_php_v1",
+            "a timing at the end has digits behind its point, the one of a wide column needs none",
+            "FAIL Oven 5.s\n\u2713 it heats 5.s\n\u2713 it cools  5.s\n",
+            {"Oven 5.s": "FAILED", "it heats 5.s": "PASSED", "it cools": "PASSED"},
+        ),
+        (
+            "parse_log_ruby_v2",
+            "of several blanks behind the number sign one serves as the method's name",
+            "Pond# = 0.00 s = .\nLoom#  = 0.00 s = .\n",
+            {"Loom#": "PASSED"},
+        ),
     ],
     ids=lambda value: value if isinstance(value, str) and value.startswith("parse_") else "",
 )

@@ -110,7 +110,7 @@ def without_js_duration(name: str) -> str:
     return _without_end(_JS_BACKWARDS, body) if body[-1:] in "sS)" else body
 
 
-_PHP_SECONDS = r"s(?:\d++(?:\.\d++)?+|\.\d++)"
+_PHP_SECONDS = r"s\d++(?:\.\d++)?+"
 _PHP_BACKWARDS = re.compile(rf"(?:{_PHP_SECONDS}\s\s++)?+(?:{_PHP_SECONDS}\s++)?+")
 
 

@@ -88,7 +88,7 @@ ROWS = (
     marked(
         "parse_log_ruby_v2",
         "ruby",
-        rule(r"(?P<name>.[^#]*+#.+?(?<!\s))\s++=\s++[\d.]++\s++s\s++=\s++(?P<word>[.FES])$", _DOT_E_F),
+        rule(r"(?P<name>.[^#]*+#(?:.+?(?<!\s)|(?=\s\s)))\s++=\s++[\d.]++\s++s\s++=\s++(?P<word>[.FES])$", _DOT_E_F),
         split=Split.UNIVERSAL,
         clues=("#",),
     ),
