@@ -4,7 +4,7 @@ A status is a plain `str`: some published parsers copy a word out of the log, so
 none of these constants.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 PASSED: Final = "PASSED"
@@ -48,8 +48,14 @@ class Observed(dict[str, str]):
         if not self:
             self.update(others)
             return
-        for name, status in others.items():
-            self[name] = status
+        self.observe(others.items())
+
+    def observe(self, observations: Iterable[tuple[str, str]]) -> None:
+        """Enter names and statuses in order; the last of equal names wins."""
+        enter = self.enter
+        for name, status in observations:
+            if enter(name, status) is not status:
+                self.again(name, status, overwrites=True)
 
     def again(self, name: str, status: str, *, overwrites: bool) -> None:
         """Note a further observation of a known name, and let it win if it overwrites."""

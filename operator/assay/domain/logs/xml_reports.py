@@ -100,8 +100,7 @@ class XmlReports:
                 if cases is None:
                     results.take(expat_results(text, start, end, self))
                 else:
-                    for name, status in cases:
-                        results[name] = status
+                    results.observe(cases)
             except MalformedError:
                 continue
         return results
