@@ -32,6 +32,30 @@ from assay.domain.logs import ParseFailed, parse_log
             "Pond# = 0.00 s = .\nLoom#  = 0.00 s = .\n",
             {"Loom#": "PASSED"},
         ),
+        (
+            "parse_log_r_v2",
+            "the text of a check is trimmed",
+            "* checking  docs  ... OK\n* checking\x20\x20\x20... NOTE\n* checking  tests  ...\nERROR",
+            {"docs": "PASSED", "": "PASSED", "tests": "ERROR"},
+        ),
+        (
+            "parse_log_dart_v3",
+            "a name may end as a path does, and an error mark behind it is none of it",
+            "00:01 +0: /w/a.dart: .dart: [E]\n00:01 +0: /w/a.dart: [E]",
+            {"/w/a.dart: .dart:": "FAILED", "/w/a.dart: [E]": "FAILED"},
+        ),
+        (
+            "parse_log_dart_v2",
+            "loading is told in any case of its own letters, and no other letter is one of them",
+            "[p]: 00:01 +0: /w/a.dart: LOADING\n[p]: 00:01 +0: /w/a.dart: load\u0130ng\u0131",
+            {"/w/a.dart: load\u0130ng\u0131": "ERROR"},
+        ),
+        (
+            "parse_log_ocaml_v4",
+            "a colour's number may be spelt in any decimal digits",
+            "\x1b[\u0663mPASSED\x1b[\uff10;1mpond",
+            {"pond": "PASSED"},
+        ),
     ],
     ids=lambda value: value if isinstance(value, str) and value.startswith("parse_") else "",
 )

@@ -6,8 +6,8 @@ Most dialects remove nothing: colour then makes a line unrecognisable or stays i
 import re
 
 _SEQUENCE = re.compile(r"\x1b(?:[@-Z\\-_]|\[[0-?]*+[ -/]*+[@-~])")
-_SGR = re.compile(r"\x1b\[[0-9;]*+m")
-_BARE_SGR = re.compile(r"\x1b\[[0-9;]*+m|\[\d{1,2}m")
+_SGR = re.compile(r"\x1b\[[\d;]*+m")
+_BARE_SGR = re.compile(r"\x1b\[[\d;]*+m|\[\d{1,2}m")
 _NUMBER_M = re.compile(r"\[\d++m")
 _CONTROLS = "".join(map(chr, (*range(0x01, 0x0A), *range(0x0B, 0x20))))
 

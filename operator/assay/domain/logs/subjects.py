@@ -103,9 +103,9 @@ def r_checks(text: str) -> dict[str, str]:
         elif line.startswith(_CHECKING):
             head, dots, word = line.rpartition(" ... ")
             if dots and len(head) > len(_CHECKING) and _CHECKED.match(word):
-                results[head[len(_CHECKING) :]] = _CHECK_WORDS.get(word, PASSED)
+                results[head[len(_CHECKING) :].strip()] = _CHECK_WORDS.get(word, PASSED)
             elif line.endswith(" ...") and len(line) > len(_CHECKING) + 4:
-                pending = line[len(_CHECKING) : -4]
+                pending = line[len(_CHECKING) : -4].strip()
     if pending is not None:
         results.setdefault(pending, PASSED)
     return results

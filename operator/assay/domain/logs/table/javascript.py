@@ -48,8 +48,9 @@ def _path_and_name(found: str) -> str:
 
 def _without_error_mark(entry: str) -> str:
     """Cut a last ` [E]` that follows a name, not one that is the name."""
-    shorter = entry.removesuffix("[E]")
-    return shorter.rstrip() if shorter[-1:].isspace() and not shorter.endswith(".dart: ") else entry
+    path, _, name = entry.partition(": ")
+    shorter = name.removesuffix("[E]")
+    return f"{path}: {shorter.rstrip()}" if shorter[-1:].isspace() else entry
 
 
 _DART_PROGRESS = r"\d++:\d++\s++\+\d++(?:\s++-\d++)?:\s++"
@@ -162,7 +163,7 @@ ROWS = (
         "parse_log_dart_v2",
         "dart",
         rule(
-            rf"(?!.*(?i:loading))\[\w++\]:\s++\d\d:\d\d\s++\+\d++:\s++(?P<name>{_DART_PATH}:\s++\S.*)",
+            rf"(?!.*(?ai:loading))\[\w++\]:\s++\d\d:\d\d\s++\+\d++:\s++(?P<name>{_DART_PATH}:\s++\S.*)",
             "",
             _path_and_name,
             merge=_second_passes,
