@@ -21,6 +21,7 @@ from assay.controller import metrics
 from assay.controller.cache import Cache
 from assay.controller.episodes import EpisodeLine
 from assay.controller.events import Recorder
+from assay.controller.frame import streams_closed
 from assay.controller.handlers import frame_settings, registry_of
 from assay.controller.isolation import live_targets
 from assay.controller.lines import NotReadyError
@@ -153,9 +154,10 @@ class Operator:
 
     async def _watch(self) -> None:
         registry = registry_of(object_seen=self._object_seen, pod_seen=self._pod_seen)
-        await kopf.operator(
-            registry=registry, settings=frame_settings(), standalone=True, namespaces=[self._settings.namespace]
-        )
+        async with streams_closed():
+            await kopf.operator(
+                registry=registry, settings=frame_settings(), standalone=True, namespaces=[self._settings.namespace]
+            )
 
     def _object_seen(self, kind: str | None, raw: Mapping[str, Any]) -> None:
         uid = raw["metadata"]["uid"]
