@@ -139,3 +139,12 @@ def test_line_ends_make_no_difference_to_dialects_with_universal_lines():
             continue
         crlf = vector["log"].replace("\r\n", "\n").replace("\n", "\r\n")
         assert parse_log(vector["parser"], crlf) == vector["expected"]
+
+
+def test_an_error_of_our_own_while_reading_events_is_no_refusal(monkeypatch):
+    def broken(_text, **_options):
+        raise TypeError("ours")
+
+    monkeypatch.setattr("assay.domain.logs.events.json_objects", broken)
+    with pytest.raises(TypeError, match="ours"):
+        parse_log("parse_log_dart", "x")

@@ -11,6 +11,8 @@ from assay.domain.logs.statuses import ERROR, FAILED, PASSED, SKIPPED, Observed
 _OPENINGS = ("{", "[")
 _HARMLESS_CHARS = 300
 """A line of no more can neither be nested too deep nor hold too large a number."""
+_NO_KEY = "a test's id is an array or an object"
+"""Of the values that JSON has, only these cannot be a key."""
 _RESULTS = {"success": PASSED, "failure": FAILED, "error": ERROR}
 
 
@@ -22,17 +24,18 @@ class DartEvents:
         """Name -> status of each test that is done; raises `UnreadableError` on events that the reference chokes on."""
         results = Observed()
         names: dict[object, str] = {}
-        try:
-            for event in json_objects(text, clues=("testStart", "testDone")):
-                kind = event.get("type")
-                if kind == "testStart":
-                    _bind(event.get("test"), names)
-                elif kind == "testDone" and not event.get("hidden"):
-                    name, status = names.get(event.get("testID")), _status(event)
-                    if name is not None and status is not None:
-                        results[name] = status
-        except TypeError as error:
-            raise UnreadableError("a test's id is an array or an object") from error
+        for event in json_objects(text, clues=("testStart", "testDone")):
+            kind = event.get("type")
+            if kind == "testStart":
+                _bind(event.get("test"), names)
+            elif kind == "testDone" and not event.get("hidden"):
+                try:
+                    name = names.get(event.get("testID"))
+                except TypeError as error:
+                    raise UnreadableError(_NO_KEY) from error
+                status = _status(event)
+                if name is not None and status is not None:
+                    results[name] = status
         return results
 
 
@@ -72,7 +75,10 @@ def _bind(test: object, names: dict[object, str]) -> None:
     if not isinstance(name, str):
         raise UnreadableError(f"a test's name is no text: {str(name)[:80]}")
     if not name.startswith("loading "):
-        names[test["id"]] = name
+        try:
+            names[test["id"]] = name
+        except TypeError as error:
+            raise UnreadableError(_NO_KEY) from error
 
 
 def _status(event: dict[str, object]) -> str | None:
