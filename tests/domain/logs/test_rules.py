@@ -91,6 +91,12 @@ def test_an_interrupted_django_test_is_named_by_one_line_that_no_earlier_one_has
     assert not any("\n" in name or name == "ok" for name in passed)
 
 
+def test_the_column_before_a_time_of_pytest_may_hold_an_opening_bracket():
+    log = "t.py::a PASSED [a[1] in 2s\nt.py::b FAILED [x ERROR [y] in 3s\nt.py::c[x] PASSED [z] ERROR [y] in 3s"
+    named = {"t.py::a": "PASSED", "t.py::b": "FAILED", "t.py::c[x] PASSED [z]": "ERROR"}
+    assert parse_log("parse_log_pytest_nebo", log) == named
+
+
 def test_django_trims_the_line_behind_a_migration_and_not_the_name():
     line = "Applying sites.0002_alter_domain_unique...test_no_migrations (m.T)  ... ok"
     assert parse_log("parse_log_django", line) == {"test_no_migrations (m.T) ": "PASSED"}

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from assay.domain.logs.statuses import Results
 
 _BRACKETED = re.compile(r"\[\s*\d++(?:\.\d++)?\s*+m?s\s*+\]$", re.IGNORECASE)
-_INFIX = re.compile(r" in \d++(?:\.\d++)?\s++m?sec", re.IGNORECASE)
+_INFIX = re.compile(r"(?<!\s)\s++in\s++\d++(?:\.\d++)?\s*+m?sec\b", re.IGNORECASE)
 _PARENTHESISED = re.compile(r"\(\s*\d++(?:\.\d++)?\s*+m?s\s*+\)$", re.IGNORECASE)
 _ESCAPE = re.compile(r"\x1b(?:\[[0-?]*+[ -/]*+[@-~]|\][^\x07\x1b]*+(?:\x07|\x1b\\)|[ -/]*+[0-~])")
 
@@ -32,7 +32,8 @@ AS_PRINTED = NameRules(timings=False, trim=False)
 def normalised(name: str, rules: NameRules) -> str:
     """The name without escapes, with single blanks, without timings, trimmed: each as far as the rules say so.
 
-    Timings are a trailing `[1.34 ms]`, then every ` in 29.08 msec`, then a trailing `(1.2s)`, in any letter case.
+    Timings are a trailing `[1.34 ms]`, then every ` in 29.08 msec` (a whole word), then a trailing `(1.2s)`, in any
+    letter case and with any blanks between their parts.
     """
     if rules.escapes and "\x1b" in name:
         name = _ESCAPE.sub("", name)

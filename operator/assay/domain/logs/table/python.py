@@ -20,16 +20,17 @@ def _up_to_in(name: str) -> str:
     return name.split(" in ", 1)[0].strip()
 
 
-_TIME_COLUMN = re.compile(r"\[[^\]]*+\]\s++in\s++\d++(?:\.\d++)?s$")
+_TIME = re.compile(r"\]\s++in\s++\d++(?:\.\d++)?s$")
+_COLUMN = re.compile(rf"\s{_WORD}\s++\[")
 
 
 def _timed(line: str) -> Found | None:
-    """Name, blanks, status, blanks, the last `[…]` of the line, ` in ` and seconds."""
-    column = line.rfind("[") if line.endswith("s") else -1
-    if column < 1 or not line[column - 1].isspace() or not _TIME_COLUMN.match(line, column):
+    """Name, blanks, status, blanks, the last column `[…]` of the line, ` in ` and seconds."""
+    closing = line.rfind("]") if line.endswith("s") else -1
+    if closing < 0 or not _TIME.match(line, closing):
         return None
-    tokens = line[:column].rsplit(None, 1)
-    return (tokens[0], tokens[1]) if len(tokens) > 1 and tokens[1] in _SAID else None
+    column = _COLUMN.search(line, line.rfind("]", 0, closing) + 1, closing)
+    return (line[: column.start()].rstrip(), column["word"]) if column else None
 
 
 _MOUSE_BUTTONS = (("MouseButton.LEFT", "1"), ("MouseButton.RIGHT", "3"))
