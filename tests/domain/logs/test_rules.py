@@ -102,6 +102,12 @@ def test_django_trims_the_line_behind_a_migration_and_not_the_name():
     assert parse_log("parse_log_django", line) == {"test_no_migrations (m.T) ": "PASSED"}
 
 
+def test_django_reads_the_line_behind_a_migration_by_the_rules_that_follow_too():
+    line = "Applying sites.0002_alter_domain_unique...test_no_migrations ... skipped ... ok"
+    named = {"test_no_migrations ... skipped": "PASSED", "test_no_migrations": "SKIPPED"}
+    assert parse_log("parse_log_django", line) == named
+
+
 @pytest.mark.parametrize(
     ("dialect", "frame"),
     [

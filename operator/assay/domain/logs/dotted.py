@@ -60,8 +60,8 @@ def django(text: str) -> dict[str, str]:
 def _django_progress(line: str, results: dict[str, str]) -> None:
     if line.endswith(_OK_ENDS):
         end = next(end for end in _OK_ENDS if line.endswith(end))
-        shown = line.split("...", 1)[1].strip() if line.startswith(_MIGRATION) else line
-        results[shown.removesuffix(end)] = PASSED
+        line = line.split("...", 1)[1].strip() if line.startswith(_MIGRATION) else line
+        results[line.removesuffix(end)] = PASSED
     if " ... skipped" in line:
         results[line.split(" ... skipped", 1)[0]] = SKIPPED
     if line.endswith(" ... FAIL"):
