@@ -4,7 +4,7 @@ The writers run once a test in a log and are written out for speed.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, Self
 
 from assay.domain.logs.statuses import MERGES, Merge, Observed, keep, put
@@ -12,8 +12,8 @@ from assay.domain.logs.statuses import MERGES, Merge, Observed, keep, put
 Found = re.Match[str] | tuple[str, ...]
 """What a rule found in a line: the groups `name`, `void` and `word`, as far as it has them; or name and word."""
 
-Write = Callable[[Iterable[Found]], None]
-"""Enters what one rule found, in order."""
+Write = Callable[[Found], None]
+"""Enters what a rule found in a line."""
 
 
 class Keys(NamedTuple):
@@ -74,9 +74,8 @@ class Entries:
     def _relabeller(self, keys: Keys) -> Write:
         name_key, joiner = keys.name, self._joiner
 
-        def relabel(findings: Iterable[Any]) -> None:
-            for found in findings:
-                self._prefix = (found[name_key] or "") + joiner
+        def relabel(found: Any) -> None:
+            self._prefix = (found[name_key] or "") + joiner
 
         return relabel
 
@@ -88,26 +87,25 @@ class Entries:
         decide: Any = rule.status.get if isinstance(rule.status, Mapping) else rule.status
         is_labelled, empty = bool(self._joiner), rule.empty
 
-        def write(findings: Iterable[Any]) -> None:
-            for found in findings:
-                status = fixed
+        def write(found: Any) -> None:
+            status = fixed
+            if status is None:
+                status = decide(found[word_key] or "")
                 if status is None:
-                    status = decide(found[word_key] or "")
-                    if status is None:
-                        continue
-                name = found[name_key] or found[void_key] or ""
-                if edit is not None:
-                    name = edit(name)
-                if is_labelled:
-                    name = self._prefix + name
-                elif not name and not empty:
-                    continue
-                if joins and enter(name, status) is status:
-                    continue
-                if is_plain:
-                    results.again(name, status, overwrites=overwrites)
-                else:
-                    merge(results, name, status)
+                    return
+            name = found[name_key] or found[void_key] or ""
+            if edit is not None:
+                name = edit(name)
+            if is_labelled:
+                name = self._prefix + name
+            elif not name and not empty:
+                return
+            if joins and enter(name, status) is status:
+                return
+            if is_plain:
+                results.again(name, status, overwrites=overwrites)
+            else:
+                merge(results, name, status)
 
         return write
 

@@ -124,11 +124,13 @@ def _read_alone(item: Rule, blocks: Iterable[list[str]], entries: Entries) -> No
         write = entries.writer(item, Keys.numbered(patterns[0], -1))
         rows_in = _alternatives(patterns).rows_in
         for lines in blocks:
-            write(rows_in(searchable(lines)))
+            for row in rows_in(searchable(lines)):
+                write(row)
         return
     find, write, clue = _step(item, entries)
     for lines in blocks:
-        write(filter(None, map(find, [line for line in lines if clue in line])))
+        for found in filter(None, map(find, [line for line in lines if clue in line])):
+            write(found)
 
 
 def _read_together(rules: tuple[Rule, ...], blocks: Iterable[list[str]], entries: Entries) -> None:
@@ -140,7 +142,7 @@ def _read_together(rules: tuple[Rule, ...], blocks: Iterable[list[str]], entries
     }
     for lines in blocks:
         for found in search.found_in(searchable(lines)):
-            writers[found.lastindex]((found,))
+            writers[found.lastindex](found)
 
 
 def _patterns(rules: tuple[Rule, ...]) -> tuple[re.Pattern[str], ...]:
@@ -180,7 +182,7 @@ def _read_one_by_one(rules: tuple[Rule, ...], blocks: Iterable[list[str]], entri
                 if clue in line:
                     found = find(line)
                     if found is not None:
-                        write((found,))
+                        write(found)
                         break
 
 
