@@ -129,8 +129,10 @@ def _read_alone(item: Rule, blocks: Iterable[list[str]], entries: Entries) -> No
         return
     find, write, clue = _step(item, entries)
     for lines in blocks:
-        for found in filter(None, map(find, [line for line in lines if clue in line])):
-            write(found)
+        for line in lines:
+            found = find(line) if clue in line else None
+            if found is not None:
+                write(found)
 
 
 def _read_together(rules: tuple[Rule, ...], blocks: Iterable[list[str]], entries: Entries) -> None:
