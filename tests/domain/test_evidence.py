@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assay.domain.documents import outcome_document, outcome_of_document
 from assay.domain.evidence import (
     commands_of,
     fault_of,
@@ -22,7 +23,7 @@ from assay.domain.evidence import (
 from assay.domain.evidence import (
     test_text as text_of_tests,
 )
-from assay.domain.outcomes import FaultKind, OutcomeKind
+from assay.domain.outcomes import Artifact, FaultKind, OutcomeKind
 from assay.domain.pods import PodState, Stage
 from assay.witness.record import IsolationRecord, Leak, Mark, Record, Sizes
 from builders import make_run, make_task
@@ -352,3 +353,11 @@ def test_no_word_of_the_task_breaks_the_operator(facts: dict[str, str], code: in
     record, state = make_record(out, facts=facts, exit_code=code), make_state(code, oom_killed=oom)
     assert fault_of(record, state) is None or "setupFailed" in facts
     assert outcome(record, state).kind in OutcomeKind
+
+
+@pytest.mark.parametrize(("told", "place"), [("absent", "absent"), ("head", "head"), ("elsewhere", ""), ("", "")])
+def test_where_the_base_commit_lies_is_kept_with_the_outcome(told: str, place: str) -> None:
+    found = outcome(make_record(codes=(0,), facts={"base": told}))
+    assert found.base.value == place
+    artifact = Artifact(uri="file:///x", sha256="a" * 64, bytes=1)
+    assert outcome_of_document(outcome_document(found), artifact).base is found.base

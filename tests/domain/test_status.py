@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from assay.api import v1alpha1 as api
 from assay.domain import verdict as verdicts
 from assay.domain.decide import Attempt, FaultRecord, Knowledge, decide, next_attempt
-from assay.domain.outcomes import Artifact, FaultKind, Isolation, OutcomeKind
+from assay.domain.outcomes import Artifact, BasePlace, FaultKind, Isolation, OutcomeKind
 from assay.domain.plan import plan_runs
 from assay.domain.pods import PodState, PodView, Stage
 from assay.domain.profiles import PROFILES
 from assay.domain.rules import verdict_of
-from assay.domain.status import counts_of, merged_conditions, printable, refused_status, rfc3339, status_of
+from assay.domain.status import BASE_FOUND, counts_of, merged_conditions, printable, refused_status, rfc3339, status_of
 from assay.domain.status_size import MAX_BYTES, bytes_of
 from assay.domain.task import Refusal
 from assay.domain.verdict import Reason, Verdict
@@ -269,3 +269,20 @@ def test_a_budget_that_is_spent_is_told_in_the_status() -> None:
     found = status(known, verdict=verdict)
     assert (found.verdict, found.reason) == ("Inconclusive", "InfrastructureFault")
     assert "unpatched-1 was lost 3 times" in found.message
+
+
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [
+        (BasePlace.HEAD, ("True", "AtHead")),
+        (BasePlace.ANCESTOR, ("True", "BelowHead")),
+        (BasePlace.OTHER, ("False", "OtherHistory")),
+        (BasePlace.ABSENT, ("False", "NotInImage")),
+        (BasePlace.UNKNOWN, None),
+    ],
+)
+def test_where_the_base_commit_lies_in_the_image_is_said_once_a_run_has_told_it(
+    place: BasePlace, said: tuple[str, str] | None
+) -> None:
+    outcome = make_outcome("unpatched-1", failed=["t"], base=place)
+    assert conditions(status(make_known(outcomes={"unpatched-1": outcome}))).get(BASE_FOUND) == said

@@ -179,7 +179,7 @@ class TaskValidationStatus(Resource):
         default=None, description="When the verdict was reached."
     )
     conditions: Annotated[tuple[Condition, ...], Field(max_length=16, json_schema_extra=LIST_BY_TYPE)] = Field(
-        default=(), description="Accepted, ImageResolved, NetworkIsolationVerified, Complete, Valid."
+        default=(), description="Accepted, ImageResolved, NetworkIsolationVerified, BaseCommitFound, Complete, Valid."
     )
     observed_generation: Annotated[int, Field(ge=0)] = Field(
         default=0, description="Generation that this status speaks of."

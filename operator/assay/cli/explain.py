@@ -12,6 +12,7 @@ from assay.api import v1alpha1 as api
 from assay.cli.stored import DEFAULT_NAMESPACE, DEFAULT_SERVICE, Namespace, Reader, Service, reader, told
 from assay.cli.tables import Output, OutputOption, aligned, printed
 from assay.domain.explanations import deciding_tests, excerpt
+from assay.domain.status import BASE_FOUND
 
 
 def register(app: typer.Typer) -> None:
@@ -48,6 +49,7 @@ async def _explained(name: str, namespace: str, service: str, excerpts: int) -> 
             "reason": status.reason,
             "message": status.message,
             "image": status.image.digest,
+            "remarks": [one.message for one in status.conditions if (one.type, one.status) == (BASE_FOUND, "False")],
             "runs": [_run(run) for run in status.runs],
             "findings": report.get("details") or [],
             "tests": [{"name": test.name, "why": test.why, "statuses": dict(test.statuses)} for test in tests],
@@ -82,7 +84,8 @@ async def _excerpts(source: Reader, status: api.TaskValidationStatus, names: lis
 def _text(said: dict[str, Any]) -> str:
     parts = [f"{said['name']}: {said['verdict'] or 'no verdict yet'} {said['reason']}".rstrip()]
     parts += [f"  {said['message']}"] if said["message"] else []
-    parts += ["", f"image  {said['image'] or 'not known yet'}", ""]
+    parts += ["", f"image  {said['image'] or 'not known yet'}"]
+    parts += [*(f"remark: {remark}" for remark in said["remarks"]), ""]
     rows = [
         (
             run["name"],

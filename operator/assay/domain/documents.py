@@ -11,7 +11,7 @@ from dataclasses import asdict
 from typing import Any
 
 from assay.domain.inspection import HeldModule, Inspection
-from assay.domain.outcomes import Artifact, CommandResult, Isolation, OutcomeKind, RunOutcome
+from assay.domain.outcomes import Artifact, BasePlace, CommandResult, Isolation, OutcomeKind, RunOutcome
 from assay.domain.plan import Run, RunKind
 from assay.domain.verdict import Verdict
 
@@ -33,6 +33,7 @@ def outcome_document(outcome: RunOutcome) -> bytes:
         "truncated": outcome.truncated,
         "networkHints": outcome.network_hints,
         "dirtyPaths": outcome.dirty_paths,
+        "base": outcome.base.value,
         "isolation": asdict(outcome.isolation),
         "inspection": asdict(outcome.inspection) if outcome.inspection else None,
         "imageId": outcome.image_id,
@@ -58,6 +59,7 @@ def outcome_of_document(content: bytes, artifact: Artifact) -> RunOutcome:
         truncated=said["truncated"],
         network_hints=tuple(said["networkHints"]),
         dirty_paths=tuple(said["dirtyPaths"]),
+        base=BasePlace(said.get("base") or ""),
         isolation=Isolation(**said["isolation"]),
         inspection=_inspection(said.get("inspection")),
         image_id=said["imageId"],

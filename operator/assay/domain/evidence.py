@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from assay.domain.inspection import distinctive_lines, inspection_of
 from assay.domain.logs import ParseFailed, contradictions_in, parse_log
 from assay.domain.logs.statuses import FAILED
-from assay.domain.outcomes import CommandResult, FaultKind, Isolation, OutcomeKind, RunOutcome
+from assay.domain.outcomes import BasePlace, CommandResult, FaultKind, Isolation, OutcomeKind, RunOutcome
 from assay.domain.plan import Run, RunKind
 from assay.domain.pods import PodState
 from assay.domain.task import Task
@@ -125,6 +125,7 @@ def outcome_of(  # noqa: PLR0913 - each argument is one source of the outcome
         truncated=record.truncated,
         network_hints=hints_of(text),
         dirty_paths=tuple(facts[key] for key in sorted(facts) if key.startswith("dirtyPath-")),
+        base=_base_of(facts.get("base", "")),
         isolation=Isolation(
             targets=record.isolation.targets,
             samples=record.isolation.samples,
@@ -133,6 +134,10 @@ def outcome_of(  # noqa: PLR0913 - each argument is one source of the outcome
         ),
         image_id=pod.image_id,
     )
+
+
+def _base_of(said: str) -> BasePlace:
+    return BasePlace(said) if said in set(BasePlace) else BasePlace.UNKNOWN
 
 
 def commands_in(run: Run, task: Task) -> int:

@@ -25,6 +25,16 @@ class OutcomeKind(StrEnum):
     PLATFORM_MISMATCH = "PlatformMismatch"
 
 
+class BasePlace(StrEnum):
+    """Where a task's base commit lies in its image, as ``job_templates/git.sh`` tells it."""
+
+    UNKNOWN = ""
+    HEAD = "head"
+    ANCESTOR = "ancestor"
+    OTHER = "other"
+    ABSENT = "absent"
+
+
 class FaultKind(StrEnum):
     """Why an attempt was lost to the infrastructure; each costs an attempt, never a verdict."""
 
@@ -93,6 +103,7 @@ class RunOutcome:
     truncated: bool = False
     network_hints: tuple[str, ...] = ()
     dirty_paths: tuple[str, ...] = ()
+    base: BasePlace = BasePlace.UNKNOWN
     isolation: Isolation = Isolation()
     inspection: Inspection | None = None
     image_id: str = ""

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from assay.api import v1alpha1 as api
 from assay.domain.decide import FaultRecord, Knowledge, next_attempt
-from assay.domain.outcomes import Artifact, FaultKind, OutcomeKind, RunOutcome
+from assay.domain.outcomes import Artifact, BasePlace, FaultKind, OutcomeKind, RunOutcome
 from assay.domain.screening import Dropped
 from assay.domain.status_size import fitted
 from assay.domain.task import Refusal
@@ -25,6 +25,14 @@ PENDING = "Pending"
 
 TASK_UNAVAILABLE = "TaskUnavailable"
 """The artifact store does not give the task that ``spec.taskFrom`` refers to: not pushed yet, or out of reach."""
+BASE_FOUND = "BaseCommitFound"
+BASES = {
+    BasePlace.HEAD: ("True", "AtHead", "the image's work tree stands at the base commit"),
+    BasePlace.ANCESTOR: ("True", "BelowHead", "the image's work tree stands at a commit on top of the base commit"),
+    BasePlace.OTHER: ("False", "OtherHistory", "the image has the base commit, but its work tree's history does not"),
+    BasePlace.ABSENT: ("False", "NotInImage", "the image's repository does not have the base commit"),
+}
+"""Status, reason and message of the condition by where the base commit lies."""
 
 
 def rfc3339(now: float) -> str:
@@ -174,6 +182,7 @@ def _conditions(
         ("Accepted", "True", "TaskAccepted", "the spec is a task"),
         ("ImageResolved", *image_resolved(known)),
         ("NetworkIsolationVerified", *isolation_proven(known)),
+        *base_found(known),
     ]
     if verdict:
         found.append(("Complete", "True", "VerdictReached", verdict.message))
@@ -199,6 +208,15 @@ def image_resolved(known: Knowledge) -> tuple[str, str, str]:
     if first and first.image_id:
         return "True", "ImageIdentifier", f"the node knows the image as {first.image_id}, which no registry serves"
     return "Unknown", "FirstRunPending", "the first run tells the digest"
+
+
+def base_found(known: Knowledge) -> tuple[tuple[str, str, str, str], ...]:
+    """Return the condition that says where the base commit lies in the image, none before a run has told it.
+
+    It decides nothing: a set's images may well be made without their repository's history.
+    """
+    told = next((outcome.base for outcome in known.outcomes.values() if outcome.base), BasePlace.UNKNOWN)
+    return ((BASE_FOUND, *BASES[told]),) if told in BASES else ()
 
 
 def isolation_proven(known: Knowledge) -> tuple[str, str, str]:
