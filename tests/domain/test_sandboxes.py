@@ -229,11 +229,23 @@ def test_an_agent_that_fails_before_its_first_call_has_given_no_answer() -> None
     assert (worked.phase, worked.reward, worked.reason) == (EpisodePhase.FINISHED, 0.0, "NothingSubmitted")
 
 
+def test_an_agent_that_fails_while_no_gateway_is_there_has_given_no_answer() -> None:
+    failed = replace(READY, wants_agent=True, agent=AgentState(exit_code=1), looked_at=NOW, calls=3, gateway_away=True)
+    ending = decided(failed).ending
+    assert ending
+    assert (ending.phase, ending.reward, ending.reason) == (EpisodePhase.FAILED, None, "AgentFailed")
+    assert "while no gateway was there" in ending.message
+    content = decided(replace(failed, agent=AgentState(exit_code=0))).ending
+    assert content
+    assert content.reward == 0.0
+
+
 def test_the_sandbox_of_a_failed_agent_is_asked_for_calls_that_nobody_has_seen() -> None:
     failed = replace(READY, wants_agent=True, agent=AgentState(exit_code=1), looked_at=NOW - 1)
     decision = decided(failed)
     assert (decision.ending, decision.look) == (None, True)
-    assert not decided(replace(failed, calls=1)).look
+    assert decided(replace(failed, calls=1)).look
+    assert not decided(replace(failed, calls=1, looked_at=NOW)).look
     unreachable = decided(replace(failed, sandboxes=(sandbox(SandboxStage.WAITING),))).ending
     assert unreachable
     assert unreachable.reward is None

@@ -35,6 +35,7 @@ from assay.domain.task import seconds_of
 from assay.kube.client import PODS, ApiError, Client
 from assay.kube.egress import usage_of_runs
 from assay.kube.hands import PORT, Hands, HandsError
+from assay.kube.services import is_deserted
 from assay.store.artifacts import Store
 from assay.witness.isolation import target_name
 
@@ -94,7 +95,12 @@ class SandboxDriver:
         known = self._known(episode, seen, now)
         decision = decide_sandbox(known, infra_retries=self._settings.infra_retries, now=now)
         if decision.look:
-            seen = replace(seen, use=await self._look(episode, seen), egress=await self._egress(episode))
+            seen = replace(
+                seen,
+                use=await self._look(episode, seen),
+                egress=await self._egress(episode),
+                gateway_away=await self._gateway_away(episode, seen),
+            )
             decision = decide_sandbox(
                 self._known(episode, seen, now), infra_retries=self._settings.infra_retries, now=now
             )
@@ -155,6 +161,7 @@ class SandboxDriver:
             locked=seen.use.locked if seen.use else 0,
             calls=max(seen.use.calls if seen.use else 0, status.tool_calls.count),
             leaks=seen.use.leaks if seen.use else 0,
+            gateway_away=seen.gateway_away,
             offers=offers_in(status),
             agent=agent,
         )
@@ -275,6 +282,16 @@ class SandboxDriver:
             log.warning("%s: the module gateway's counts cannot be read: %s", episode.owner.name, error)
             return None
         return egress_of(counts.by_run[run], before=episode.status.egress)
+
+    async def _gateway_away(self, episode: Episode, seen: Seen) -> bool:
+        """Return whether an agent that has failed had no gateway to call; False where that cannot be told."""
+        if seen.agent is None or not seen.agent.exit_code:
+            return False
+        try:
+            return await is_deserted(self._client, self._settings.namespace, self._settings.gateway_service)
+        except ApiError as error:
+            log.warning("%s: whether the gateway was there cannot be told: %s", episode.owner.name, error)
+            return False
 
     async def closing(self, raw: Mapping[str, Any], status: api.AgentEpisodeStatus) -> Idle:
         """Take the last count of an episode that is over, once nothing can be added to it; raises ApiError."""

@@ -43,7 +43,7 @@ class Use:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """What was seen of an episode in one pass: its sandbox's pod, the use of it, its agent."""
+    """What was seen of an episode in one pass: its sandbox's pod, the use of it, its agent, whether that had a gateway."""
 
     pod: PodView | None = None
     state: SandboxState | None = None
@@ -52,6 +52,7 @@ class Seen:
     image: str = ""
     agent_pod: str = ""
     agent: AgentState | None = None
+    gateway_away: bool = False
     egress: api.Egress | None = None
     token_sha256: str = ""
     go_policy: api.GoPolicy | None = None

@@ -47,7 +47,7 @@ class SandboxKnowledge:
     ``asked`` is the number of submissions that the spec asks for; ``faults`` counts the sandboxes that were lost before
     one was ready; ``ready_at`` and ``used_at`` are times (epoch seconds), 0 while unknown; ``locked`` is the submission
     that the sandbox is held for, 0 for none; ``calls`` counts the tool calls that ran, ``leaks`` the probes that got out
-    of the sandbox.
+    of the sandbox.  ``gateway_away``: when the sandbox of a failed agent was looked at, no gateway was there.
     """
 
     limits: EpisodeLimits
@@ -64,6 +64,7 @@ class SandboxKnowledge:
     locked: int = 0
     calls: int = 0
     leaks: int = 0
+    gateway_away: bool = False
     offers: Sequence[Offer] = ()
     agent: AgentState | None = None
 
@@ -114,7 +115,7 @@ def decide_sandbox(known: SandboxKnowledge, *, infra_retries: int, now: float) -
         return SandboxDecision(release=last.number)
     if known.asked > len(known.offers):
         return SandboxDecision(take=len(known.offers) + 1)
-    due = now if _may_have_called(known, now) else known.looked_at + LOOK_SECONDS
+    due = now if _is_to_look_at(known, now) else known.looked_at + LOOK_SECONDS
     return SandboxDecision(
         create_agent=known.wants_agent and known.agent is None and not known.suspended,
         look=now >= due,
@@ -206,7 +207,8 @@ def _expired(known: SandboxKnowledge, now: float) -> Ending | None:
 def _agent_ended(known: SandboxKnowledge, now: float) -> Ending | None:
     """An agent that has ended says nothing more: what it did not submit is not graded, and earns nothing.
 
-    One that failed before its first call never worked on the task: whoever's fault that was, it is no answer.
+    One that failed before its first call never worked on the task: whoever's fault that was, it is no answer.  Nor is it
+    one when there is no gateway that could have taken its next call.
     """
     agent = known.agent
     if agent is None or known.asked > len(known.offers):
@@ -217,20 +219,21 @@ def _agent_ended(known: SandboxKnowledge, now: float) -> Ending | None:
         )
     if agent.exit_code is None or any(offer.outcome is SubmissionOutcome.PENDING for offer in known.offers):
         return None
-    if _may_have_called(known, now):
+    if _is_to_look_at(known, now):
         return None
-    if agent.exit_code and not known.calls:
-        message = f"the agent ended with exit code {agent.exit_code} before its first tool call"
+    if agent.exit_code and (known.gateway_away or not known.calls):
+        when = "while no gateway was there" if known.gateway_away else "before its first tool call"
+        message = f"the agent ended with exit code {agent.exit_code} {when}"
         return Ending(phase=EpisodePhase.FAILED, reason="AgentFailed", message=message)
     message = f"the agent ended with exit code {agent.exit_code} and submitted nothing that could be graded"
     return Ending(phase=EpisodePhase.FINISHED, reason="NothingSubmitted", message=message, reward=0.0, resolved=False)
 
 
-def _may_have_called(known: SandboxKnowledge, now: float) -> bool:
-    """Whether an agent has failed and its sandbox, which can be asked, may have had calls since it was looked at."""
+def _is_to_look_at(known: SandboxKnowledge, now: float) -> bool:
+    """Whether an agent has failed, and its sandbox, which can be asked, was not looked at since: calls, the gateway."""
     failed = known.agent is not None and bool(known.agent.exit_code)
     can_be_asked = any(sandbox.state.stage is SandboxStage.READY for sandbox in known.sandboxes)
-    return failed and can_be_asked and not known.calls and known.looked_at < now
+    return failed and can_be_asked and known.looked_at < now
 
 
 def _without_sandbox(known: SandboxKnowledge, now: float) -> SandboxDecision:
