@@ -319,7 +319,10 @@ def _sources(files: Sequence[InputFile]) -> list[Manifest]:
 
 
 def _digest(text: str, scripts: Mapping[str, bytes]) -> str:
-    """Return what names Secrets: with the scripts in it, so that an operator of another version mounts only its own."""
+    """Return what names Secrets: with the scripts in it, so that an operator of another version mounts only its own.
+
+    Secrets are immutable, and one that is there already is taken as it is: after an upgrade it has the old scripts.
+    """
     return hashlib.sha256(b"\0".join((text.encode(), *scripts.values()))).hexdigest()[:24]
 
 
