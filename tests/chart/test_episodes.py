@@ -84,6 +84,29 @@ def test_an_agent_that_fails_before_its_first_call_earns_neither_one_nor_zero(
     assert status["agent"]["exitCode"] == 3
 
 
+def test_an_agent_that_gives_up_while_no_gateway_is_there_earns_neither_one_nor_zero(
+    release: Release, task: dict[str, Any]
+) -> None:
+    impatient = agent(release, calls=600)
+    impatient["command"][-1] = impatient["command"][-1].replace("TRIES = 60", "TRIES = 2")
+    release.apply(episode(release, "left-alone", task, agent=impatient))
+    calls = ("get", "ae", "left-alone", "-n", release.runs, "-o", "jsonpath={.status.toolCalls.count}")
+    end = time.monotonic() + 240
+    while not int(release.cluster.kubectl(*calls).stdout or 0):
+        assert time.monotonic() < end, release.log("deploy/assay-gateway")
+        time.sleep(1)
+    gateways = ("scale", "deploy/assay-gateway", "-n", release.system)
+    release.cluster.kubectl(*gateways, "--replicas=0")
+    try:
+        status = ended(release, "left-alone")
+    finally:
+        release.cluster.kubectl(*gateways, "--replicas=2")
+        release.program("kubectl", "rollout", "status", "deploy/assay-gateway", "-n", release.system, "--timeout=120s")
+    assert (status["phase"], status.get("reward"), status["reason"]) == ("Failed", None, "AgentFailed"), status
+    assert "while no gateway was there" in status["message"]
+    assert status["toolCalls"]["count"] >= 1
+
+
 def test_an_agent_that_does_nothing_earns_nothing(release: Release, task: dict[str, Any]) -> None:
     release.apply(episode(release, "idle", task, agent=agent(release)))
     status = ended(release, "idle")
