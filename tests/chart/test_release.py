@@ -56,6 +56,8 @@ def test_the_installed_operator_brings_a_task_to_its_verdict(finished: dict[str,
     assert (status["verdict"], status["reason"]) == ("Invalid", "TargetTestsPassUnpatched")
     assert status["runs"][0]["isolation"]["targets"] > 0
     assert status["runs"][0]["isolation"]["leaks"] == 0
+    conditions = {condition["type"]: condition for condition in status["conditions"]}
+    assert conditions["BaseCommitFound"]["reason"] == "AtHead"
 
 
 def test_its_events_and_its_logs_can_be_read(release: Release, finished: dict[str, Any]) -> None:
