@@ -129,3 +129,7 @@ def test_a_doctest_subcase_is_a_test_of_every_case_around_it():
     deep = "<TestCase>" * 11 + "</TestCase>" * 11
     with pytest.raises(ParseFailed, match="test cases stand in each other"):
         parse_log("parse_log_doctest", f"<doctest>{deep}</doctest>")
+
+
+def test_a_closing_tag_that_an_escape_parts_is_one_once_the_log_is_cleaned():
+    assert parse_log("parse_log_p5js", "<pre>\n1) Gone\n  x:<\x1b[m/pre>\n2) Kept\n  y:\n") == {"Kept:y": "FAILED"}

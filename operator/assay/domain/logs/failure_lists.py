@@ -55,7 +55,9 @@ def browser_failures(text: str) -> Iterator[str]:
 
 def mocha_failures(text: str) -> Iterator[str]:
     """Numbered titles up to their first colon, their lines joined by `:` where each is indented more than the last."""
-    return iter(_titles_without_tags(text) if "</" in text else _titles(_stripped(_without_objects(text))))
+    # An escape may part the `<` from the `/` of a closing tag.
+    may_hold_tags = "</" in text or "<\x1b" in text
+    return iter(_titles_without_tags(text) if may_hold_tags else _titles(_stripped(_without_objects(text))))
 
 
 def _titles_without_tags(text: str) -> list[str]:
