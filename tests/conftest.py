@@ -33,6 +33,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write the golden files anew")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Refuse a test whose file does not name the mark of its stage: ``dev/test.py`` finds a stage's files by it."""
+    texts = {path: path.read_text() for path in {item.path for item in items}}
+    for item in items:
+        for stage in ("api", "cluster", "machine", "runners"):
+            if item.get_closest_marker(stage) and f"mark.{stage}" not in texts[item.path]:
+                raise pytest.UsageError(f"{item.nodeid} is marked {stage}, and its file does not say mark.{stage}")
+
+
 class Golden:
     """Files that hold what the code must make, byte for byte."""
 
