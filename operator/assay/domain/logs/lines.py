@@ -1,6 +1,6 @@
 """Splitting of logs into lines, in bounded memory.
 
-A log is cut into blocks of about a hundred thousand characters that end where a line ends, and each block is split at
+A log is cut into blocks of about thirty thousand characters that end where a line ends, and each block is split at
 once: that is as fast as splitting the whole, without a list of every line. A line longer than a block is a block of its
 own.
 """
@@ -8,7 +8,7 @@ own.
 from collections.abc import Callable, Iterator
 from enum import StrEnum
 
-BLOCK_CHARS = 1 << 17
+BLOCK_CHARS = 1 << 15
 
 
 class Split(StrEnum):
