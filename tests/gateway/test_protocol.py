@@ -430,9 +430,11 @@ async def test_half_a_request_and_a_client_that_leaves_harm_nobody(episode: Raw,
         _, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(start)
         writers.append(writer)
-    body = {"name": "bash", "input": {"command": "sleep 1; echo ran >>log", "description": "x"}}
+    body = {"name": "bash", "input": {"command": "touch begun; sleep 1; echo ran >>log", "description": "x"}}
     async with episode.session.post(episode.url + "/call", data=json.dumps(body), headers=episode.headers) as response:
         await response.content.readuntil(b"\n\n")
+        # A call that its client leaves before it has reached the sandbox does not run.
+        await episode.bash("until test -e begun; do sleep 0.1; done")
         response.close()
     said = await episode.bash("until test -s log; do sleep 0.1; done; cat log")
     for writer in writers:
