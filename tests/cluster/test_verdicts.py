@@ -79,7 +79,7 @@ def test_a_valid_task_was_isolated_pinned_and_its_logs_have_the_hashes_in_status
     status = stage.finished("valid")
     conditions = {condition["type"]: condition["status"] for condition in status["conditions"]}
     assert conditions == dict.fromkeys(
-        ("Accepted", "ImageResolved", "NetworkIsolationVerified", "Complete", "Valid"), "True"
+        ("Accepted", "ImageResolved", "NetworkIsolationVerified", "BaseCommitFound", "Complete", "Valid"), "True"
     )
     assert "@sha256:" in status["image"]["digest"]
     assert (status["tests"]["failToPass"]["count"], status["tests"]["passToPass"]["count"]) == (2, 14)
