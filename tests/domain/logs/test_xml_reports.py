@@ -1,6 +1,6 @@
 """Which of equally named test cases of one document wins."""
 
-from xml.etree.ElementTree import Element, SubElement, fromstring, tostring
+from xml.etree.ElementTree import Element, ParseError, SubElement, fromstring, tostring
 
 import pytest
 from hypothesis import given, settings
@@ -92,3 +92,14 @@ FAILS = '<testcase classname="c" name="a"><failure/></testcase>'
 def test_a_case_that_passes_after_it_failed_is_known_to_contradict_itself(log: str) -> None:
     found = parse_log("parse_combined_test_reports", DECLARED + log)
     assert (dict(found), contradictions_in(found)) == ({"c::a": "PASSED"}, {"c::a"})
+
+
+def test_an_entity_that_nothing_defines_breaks_a_document_whose_type_is_declared_elsewhere():
+    document = (
+        '<!DOCTYPE testsuites SYSTEM "a.dtd">\n<testsuites><testsuite><testcase name="a"/>{}</testsuite></testsuites>'
+    )
+    broken = document.format("&unknown;")
+    with pytest.raises(ParseError):
+        fromstring(broken)
+    assert parse_log("parse_logs_r_junit", f"{DECLARED}{document.format('&amp;')}") == {"a": "PASSED"}
+    assert parse_log("parse_logs_r_junit", f"{DECLARED}{broken}") == {}

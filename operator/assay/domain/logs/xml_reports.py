@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
+from types import SimpleNamespace
 from typing import NamedTuple
 from xml.etree.ElementTree import ParseError
 from xml.parsers.expat import ExpatError, ParserCreate
@@ -35,7 +36,7 @@ _OpenCase = tuple[int, Mapping[str, str], list[str], _Place]
 
 
 def _ignore(_tag: str) -> None:
-    """For targets to which it does not matter where an element ends."""
+    """For targets to which it does not matter where an element ends, or what text is in it."""
 
 
 class Target(NamedTuple):
@@ -77,8 +78,9 @@ def _plain_parser(target: Target) -> Callable[[str, bool], object]:
 
 
 def _declared_parser(target: Target) -> Callable[[str, bool], object]:
-    """Defusedxml's parser, which refuses entity declarations."""
-    parser = DefusedXMLParser(target=target, forbid_dtd=False, forbid_entities=True, forbid_external=True)
+    """Defusedxml's parser, which refuses entity declarations; one that looks at text refuses undefined entities, too."""
+    reader = SimpleNamespace(start=target.start, end=target.end, data=_ignore)
+    parser = DefusedXMLParser(target=reader, forbid_dtd=False, forbid_entities=True, forbid_external=True)
     return lambda text, is_last: parser.close() if is_last else parser.feed(text)
 
 
