@@ -10,8 +10,10 @@ most vectors, on a log of the whole size and one of twice that: memory is the hi
 decoded log included, over the log's size in UTF-8. With --dialect a dialect stands for its family alone.
 
 Time is processor time. What else works on the machine only ever adds to it, so the least of several runs is taken: of two,
-and of up to five as long as a goal is missed. Exits 1 when one is: 20 MB/s, 2.2 times the time for twice the log, memory
-3 times the log.
+and of up to five as long as the speed is missed. For growth the log is read twice in a row beside the log of twice the
+size, so that both last as long and a slow second hits both alike; as long as that goal is missed, for a minute. A shared
+machine can be slow for minutes: families that missed a goal are measured again after the others, up to three times. Exits 1
+when one never met all: 20 MB/s, 2.2 times the time for twice the log, memory 3 times the log.
 """
 
 import argparse
@@ -34,6 +36,8 @@ GOAL_SPEED = 20
 GOAL_GROWTH = 2.2
 GOAL_MEMORY = 3
 MOST_RUNS = 5
+PASSES_AGAIN = 3
+PATIENCE = 60
 JEST = """{"ancestorTitles":["pot","lid"],"fullName":"pot lid shuts","status":"passed","title":"shuts\ue000","duration":3,"failureMessages":[]},
 {"ancestorTitles":["pot"],"fullName":"pot leaks","status":"failed","title":"leaks\ue000","failureMessages":["Error: it leaks"]}"""
 JUNIT = """
@@ -151,25 +155,31 @@ def measure(parts: dict[str, Path], path: Path, twice_as_large: Path) -> dict[st
     before = resident("VmRSS")
     log = text_of(path)
     Path("/proc/self/clear_refs").write_text("5", "ascii")
-    once = timed(largest, log)
+    timed(largest, log)
     memory = (resident("VmHWM") - before) / path.stat().st_size
-    twice_log = text_of(twice_as_large)
-    twice = timed(largest, twice_log)
-    for run in range(1, MOST_RUNS):
-        if run > 1 and twice <= GOAL_GROWTH * once:
-            break
-        once, twice = min(once, timed(largest, log)), min(twice, timed(largest, twice_log))
-    del log, twice_log
+    growth = growth_of(largest, log, text_of(twice_as_large))
+    del log
     speeds = speeds_of(parts)
     slowest = min(speeds, key=lambda dialect: speeds[dialect])
     return {
         "speed": len(speeds) / sum(1 / speed for speed in speeds.values()),
-        "growth": twice / once,
+        "growth": growth,
         "memory": memory,
         "largest": largest,
         "slowest": slowest,
         "slowest_speed": speeds[slowest],
     }
+
+
+def growth_of(dialect: str, log: str, twice_log: str) -> float:
+    """The time for a log of twice the size over that for the log."""
+    pair = twice = float("inf")
+    start, runs = time.process_time(), 0
+    while runs < 2 or (twice > GOAL_GROWTH * pair / 2 and time.process_time() - start < PATIENCE):
+        pair = min(pair, timed(dialect, log) + timed(dialect, log))
+        twice = min(twice, timed(dialect, twice_log))
+        runs += 1
+    return twice / (pair / 2)
 
 
 def speeds_of(parts: dict[str, Path]) -> dict[str, float]:
@@ -250,8 +260,11 @@ def main() -> None:
     measured = [(DIALECTS[name].family, [name]) for name in options.dialect or ()]
     everything = families()
     measured += [(family, everything[family]) for family in options.family or (() if measured else everything)]
-    outcomes = [report(family, dialects, options.mib) for family, dialects in measured]
-    sys.exit(not all(outcomes))
+    for again in range(1 + PASSES_AGAIN):
+        if again and measured:
+            print("again:", flush=True)
+        measured = [(family, dialects) for family, dialects in measured if not report(family, dialects, options.mib)]
+    sys.exit(bool(measured))
 
 
 if __name__ == "__main__":
