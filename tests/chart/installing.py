@@ -66,7 +66,7 @@ class Release:
 
 @contextmanager
 def installed(cluster: TestCluster, name: str, *more: str) -> Iterator[Release]:
-    """Assay, installed and ready in namespaces of its own, which go away at the end."""
+    """Assay, installed and ready in namespaces of its own, which begin to go away at the end."""
     done = subprocess.run((sys.executable, "dev/image/build.py"), cwd=ROOT, text=True, capture_output=True, check=True)
     image = cluster.load(Path(done.stdout.strip().splitlines()[-1]), f"assay:{name}")
     release = Release(cluster=cluster, system=f"{name}-system", runs=f"{name}-runs", image=image)
@@ -75,4 +75,4 @@ def installed(cluster: TestCluster, name: str, *more: str) -> Iterator[Release]:
     try:
         yield release
     finally:
-        cluster.kubectl("delete", "namespace", release.system, release.runs, "--ignore-not-found", "--timeout=120s")
+        cluster.kubectl("delete", "namespace", release.system, release.runs, "--ignore-not-found", "--wait=false")

@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -108,15 +108,21 @@ class Stage:
 
     def finished(self, name: str, seconds: float = PATIENCE) -> Manifest:
         """Wait for the object's verdict; return its status."""
-        self.until(lambda: self.status(name).get("phase") == "Complete", seconds)
+        self.complete([f"tv/{name}"], seconds)
         return self.status(name)
+
+    def complete(self, objects: Iterable[str], seconds: float = PATIENCE) -> None:
+        """Wait until objects, each as `kind/name`, are complete; fail with the operator's last words."""
+        told = ("--for=condition=Complete", f"--timeout={seconds}s")
+        waited = self.cluster.kubectl("wait", "-n", NAMESPACE, *told, *objects, check=False)
+        assert waited.returncode == 0, waited.stderr + self.operator.said()
 
     def until(self, told: Callable[[], object], seconds: float = PATIENCE) -> None:
         """Wait for something; fail with the operator's last words."""
         end = time.monotonic() + seconds
         while not told():
             assert time.monotonic() < end, self.operator.said()
-            time.sleep(0.2)
+            time.sleep(0.5)
 
     def selector(self, name: str) -> tuple[str, ...]:
         """Options of kubectl that select what belongs to an object."""

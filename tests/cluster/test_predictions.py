@@ -46,14 +46,6 @@ def predict(stage: Stage, name: str, patch: bytes, **spec: Any) -> None:
     stage.apply(manifest)
 
 
-def ended(stage: Stage, names: list[str]) -> bool:
-    listed = json.loads(stage.cluster.kubectl("get", "agentepisodes", "-n", NAMESPACE, "-o", "json").stdout)["items"]
-    done = {
-        item["metadata"]["name"] for item in listed if item.get("status", {}).get("phase") in ("Finished", "Failed")
-    }
-    return done >= set(names)
-
-
 @pytest.fixture(scope="module")
 def outside(ledger: Stage) -> Iterator[Outside]:
     """A machine that predictions may try to reach."""
@@ -71,7 +63,7 @@ def graded(ledger: Stage, outside: Outside, tmp_path_factory: pytest.TempPathFac
         diff = patch_between(folder / name, BASE, case.tree) if case.diff is None else case.diff.encode()
         inline = {"task": task | {"tests": case.tests}} if case.tests else {}
         predict(ledger, name, diff, **case.spec, **inline)
-    ledger.until(lambda: ended(ledger, list(cases)), 900)
+    ledger.complete([f"ae/{name}" for name in cases], 900)
     return ledger
 
 
@@ -113,7 +105,7 @@ def test_go_modules_that_are_bent_earn_nothing_and_cost_an_honest_one_nothing(st
     assert stage.finished(name)["verdict"] == "Valid"
     predict(stage, "bent", (BENT + section("nothing.go", "package mux")).encode(), validation=name)
     predict(stage, "bent-and-right", (BENT + gold).encode(), validation=name)
-    stage.until(lambda: ended(stage, ["bent", "bent-and-right"]))
+    stage.complete(["ae/bent", "ae/bent-and-right"])
     said = {one: found(stage, one) for one in ("bent", "bent-and-right")}
     assert {one: (status["reward"], status["reason"]) for one, status in said.items()} == {
         "bent": (0.0, "TestsFail"),
@@ -181,7 +173,7 @@ def test_a_timeout_is_no_reward_and_no_pod_is_left(graded: Stage) -> None:
 def test_what_cannot_be_graded_says_so(ledger: Stage) -> None:
     predict(ledger, "no-validation", b"x", validation="nowhere")
     predict(ledger, "bad-profile", b"x", profile="nowhere")
-    ledger.until(lambda: ended(ledger, ["bad-profile"]), 60)
+    ledger.complete(["ae/bad-profile"], 60)
     assert "spec.profile" in found(ledger, "bad-profile")["message"]
     ledger.until(lambda: bool(found(ledger, "no-validation").get("conditions")), 60)
     conditions = found(ledger, "no-validation")["conditions"]
