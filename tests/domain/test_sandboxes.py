@@ -385,3 +385,31 @@ def test_an_agents_end_is_told_with_its_exit_code() -> None:
     assert agent_state_of(ended("agent", "containerStatuses", exitCode=3)).exit_code == 3
     assert agent_state_of(pod()).exit_code is None
     assert agent_state_of(pod(deleting=True)).lost
+
+
+def agent_pod(*, deleting: bool = False, pod_status: dict[str, Any] | None = None, **terminated: Any) -> PodView:
+    status = {"containerStatuses": [{"name": "agent", "state": {"terminated": terminated}}], **(pod_status or {})}
+    return pod(status, deleting=deleting)
+
+
+DISRUPTED = {"conditions": [{"type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI"}]}
+
+
+@pytest.mark.parametrize(
+    "cut_off",
+    [
+        agent_pod(exitCode=137, reason="Error", pod_status={"phase": "Failed", "reason": "Evicted"}),
+        agent_pod(exitCode=143, reason="Error", deleting=True, pod_status=DISRUPTED),
+        agent_pod(exitCode=137, reason="ContainerStatusUnknown", pod_status={"phase": "Failed"}),
+    ],
+)
+def test_an_agent_that_was_killed_with_its_pod_is_lost_though_its_container_has_an_exit_code(cut_off: PodView) -> None:
+    state = agent_state_of(cut_off)
+    assert (state.lost, state.exit_code) == (True, None)
+
+
+def test_an_agent_that_ended_by_itself_is_not_lost() -> None:
+    failed = agent_state_of(agent_pod(exitCode=3, reason="Error", pod_status={"phase": "Failed"}))
+    assert (failed.lost, failed.exit_code) == (False, 3)
+    done = agent_state_of(agent_pod(exitCode=0, reason="Completed", deleting=True))
+    assert (done.lost, done.exit_code) == (False, 0)

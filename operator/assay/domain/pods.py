@@ -177,7 +177,7 @@ def _ended(task: Mapping[str, Any], pod: PodView) -> PodState | None:
         if NO_SHELL.search(message):
             return PodState(stage=Stage.FACT, kind=OutcomeKind.SETUP_FAILED, message=message)
         return _lost(FaultKind.START_FAILED, f"{reason}: {message}")
-    cut = _cut(pod)
+    cut = cut_of(pod)
     if reason == "ContainerStatusUnknown":
         return _lost(*(cut or (FaultKind.NODE_LOST, f"the node has lost the container: {message}")))
     return PodState(
@@ -190,7 +190,7 @@ def _ended(task: Mapping[str, Any], pod: PodView) -> PodState | None:
     )
 
 
-def _cut(pod: PodView) -> tuple[FaultKind, str] | None:
+def cut_of(pod: PodView) -> tuple[FaultKind, str] | None:
     """Return what ended the whole pod from outside, None when nothing did."""
     for condition in pod.status.get("conditions") or ():
         if condition.get("type") == "DisruptionTarget" and condition.get("status") == "True":
@@ -205,7 +205,7 @@ def _cut(pod: PodView) -> tuple[FaultKind, str] | None:
 
 def disrupted(pod: PodView) -> PodState | None:
     """Return the fault of a pod that the cluster ended, None when it did not."""
-    cut = _cut(pod)
+    cut = cut_of(pod)
     if cut:
         return _lost(*cut)
     if pod.status.get("phase") in ("Failed", "Succeeded"):

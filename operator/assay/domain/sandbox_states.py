@@ -14,6 +14,7 @@ from assay.domain.pods import (
     Stage,
     condition_time,
     container_of,
+    cut_of,
     disrupted,
     started_at,
     unpullable,
@@ -118,15 +119,23 @@ def in_the_way(pods: Sequence[PodView], now: float) -> tuple[PodView, ...]:
 
 
 def agent_state_of(pod: PodView) -> AgentState:
-    """Return what an agent's pod says."""
+    """Return what an agent's pod says: an exit code other than 0 is the agent's own only if nothing cut the pod off."""
     ended = _ended(container_of(pod.status.get("containerStatuses"), "agent"))
     if ended is not None:
-        return AgentState(exit_code=int(ended.get("exitCode", -1)), reason=str(ended.get("reason", "")))
+        code, reason = int(ended.get("exitCode", -1)), str(ended.get("reason", ""))
+        cut = cut_of(pod) if code else None
+        if reason == "ContainerStatusUnknown":
+            cut = cut or (FaultKind.NODE_LOST, "the node has lost the container")
+        return _lost_agent(*cut) if cut else AgentState(exit_code=code, reason=reason)
     lost = disrupted(pod)
     if lost:
-        return AgentState(reason=f"{lost.kind}: {lost.message}"[:200], lost=True)
+        return _lost_agent(lost.kind, lost.message)
     waits = (container_of(pod.status.get("containerStatuses"), "agent").get("state") or {}).get("waiting") or {}
     return AgentState(reason=str(waits.get("reason", "")))
+
+
+def _lost_agent(kind: object, message: str) -> AgentState:
+    return AgentState(reason=f"{kind}: {message}"[:200], lost=True)
 
 
 def _after_end(ended: Mapping[str, Any]) -> SandboxState:
