@@ -251,6 +251,23 @@ def test_the_sandbox_of_a_failed_agent_is_asked_for_calls_that_nobody_has_seen()
     assert unreachable.reward is None
 
 
+@pytest.mark.parametrize("reason", ["Infrastructure", "EvidenceIncomplete", "ImageUnavailable"])
+def test_an_agent_whose_submission_was_lost_to_the_infrastructure_earns_neither_one_nor_zero(reason: str) -> None:
+    lost = Offer(number=1, outcome=SubmissionOutcome.NOT_GRADED, reason=reason, message="the nodes went away")
+    ending = decided(replace(READY, wants_agent=True, asked=1, offers=(lost,), agent=AgentState(exit_code=0))).ending
+    assert ending
+    assert (ending.phase, ending.reason, ending.reward) == (EpisodePhase.FAILED, reason, None)
+    assert "the nodes went away" in ending.message
+
+
+@pytest.mark.parametrize("reason", ["TestTimeout", "OutOfMemory", "ParseFailed"])
+def test_an_agent_that_leaves_a_submission_that_ended_its_own_grading_earns_nothing(reason: str) -> None:
+    own = Offer(number=1, outcome=SubmissionOutcome.NOT_GRADED, reason=reason)
+    ending = decided(replace(READY, wants_agent=True, asked=1, offers=(own,), agent=AgentState(exit_code=0))).ending
+    assert ending
+    assert (ending.phase, ending.reason, ending.reward) == (EpisodePhase.FINISHED, "NothingSubmitted", 0.0)
+
+
 def test_an_agent_that_the_cluster_ended_earns_neither_one_nor_zero() -> None:
     ending = decided(replace(READY, wants_agent=True, agent=AgentState(lost=True, reason="evicted"))).ending
     assert ending

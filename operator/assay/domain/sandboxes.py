@@ -11,12 +11,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.api.v1alpha1 import EpisodePhase, SubmissionOutcome
+from assay.domain.grading import GradeReason
 from assay.domain.outcomes import FaultKind
 from assay.domain.sandbox_states import AgentState, Sandbox, SandboxStage
 
 LOOK_SECONDS = 20.0
 """How often a ready sandbox is asked for its use."""
 RETRY_SECONDS = 5.0
+OWN_REASONS = frozenset({GradeReason.TEST_TIMEOUT, GradeReason.OUT_OF_MEMORY, GradeReason.PARSE_FAILED})
+"""Why a submission was not graded, where that may be the submission's own doing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,7 +211,8 @@ def _agent_ended(known: SandboxKnowledge, now: float) -> Ending | None:
     """An agent that has ended says nothing more: what it did not submit is not graded, and earns nothing.
 
     One that failed before its first call never worked on the task: whoever's fault that was, it is no answer.  Nor is it
-    one when there is no gateway that could have taken its next call.
+    one when there is no gateway that could have taken its next call, or when its last submission was not graded for
+    reasons of others.
     """
     agent = known.agent
     if agent is None or known.asked > len(known.offers):
@@ -225,6 +229,10 @@ def _agent_ended(known: SandboxKnowledge, now: float) -> Ending | None:
         when = "while no gateway was there" if known.gateway_away else "before its first tool call"
         message = f"the agent ended with exit code {agent.exit_code} {when}"
         return Ending(phase=EpisodePhase.FAILED, reason="AgentFailed", message=message)
+    last = known.offers[-1] if known.offers else None
+    if last and last.outcome is SubmissionOutcome.NOT_GRADED and last.reason not in OWN_REASONS:
+        message = f"the agent ended, and its last submission was not graded: {last.message}"
+        return Ending(phase=EpisodePhase.FAILED, reason=last.reason, message=message)
     message = f"the agent ended with exit code {agent.exit_code} and submitted nothing that could be graded"
     return Ending(phase=EpisodePhase.FINISHED, reason="NothingSubmitted", message=message, reward=0.0, resolved=False)
 
