@@ -200,6 +200,7 @@ class Operator:
         view = self._cache.get(uid)
         unavailable = isinstance(error, TaskUnavailableError)
         pause = self._queue.failed(uid, longest=UNAVAILABLE_SECONDS if unavailable else LONGEST_BACKOFF)
+        self._reconciler.withdraw(uid)
         name = view.name if view else uid
         if isinstance(error, ApiError | NotReadyError | TaskUnavailableError | OSError):
             level = logging.INFO if getattr(error, "status", 0) == 409 else logging.WARNING

@@ -100,6 +100,7 @@ class Reconciler:
         line = self._lines[view.kind]
         memory = self._held(view) or await self._recall(view)
         if memory is None:
+            self.withdraw(uid)
             return
         known, decision = await self._absorb_all(view, memory)
         verdict, report = decision.verdict, None
@@ -275,7 +276,7 @@ class Reconciler:
 
     async def _create_all(self, view: ObjectView, memory: Memory, decision: Decision[Any]) -> None:
         if not decision.create:
-            self._withdraw(view.uid)
+            self.withdraw(view.uid)
         for run, attempt in decision.create:
             await self._create(view, memory, run, attempt)
 
@@ -343,7 +344,8 @@ class Reconciler:
         if waiting:
             self._queue.add(waiting)
 
-    def _withdraw(self, uid: str) -> None:
+    def withdraw(self, uid: str) -> None:
+        """Drop the claim of an object that makes no use of it now, and look at the next one; it asks again when it does."""
         self._slots.forget(uid)
         waiting = self._slots.next()
         if waiting:
@@ -359,7 +361,7 @@ class Reconciler:
         self._memories.pop(uid, None)
         for line in self._lines.values():
             line.forget(uid)
-        self._withdraw(uid)
+        self.withdraw(uid)
         self._queue.forget(uid)
 
     async def _put(self, content: bytes) -> Artifact:
