@@ -16,7 +16,7 @@ from assay.controller.reconcile import Reconciler
 from assay.controller.slots import Slots
 from assay.controller.validations import ValidationLine
 from assay.domain.manifests import RunSettings
-from assay.kube.client import Kind
+from assay.kube.client import ApiError, Kind
 from assay.store.artifacts import Store
 from builders import make_manifest
 
@@ -31,6 +31,9 @@ class Server:
             manifest["metadata"] |= {"uid": f"uid-{name}", "generation": 1, "resourceVersion": str(version)}
         self.asked = 0
 
+    async def create(self, *_: Any) -> Mapping[str, Any]:
+        raise ApiError(403, "Forbidden", "exceeded quota")
+
     async def get(self, _kind: Kind, _namespace: str, name: str) -> Mapping[str, Any]:
         self.asked += 1
         return self.objects[name]
@@ -42,7 +45,7 @@ class Server:
         return self.objects[name]
 
 
-def reconciler_of(server: Server, store: Path) -> Reconciler:
+def reconciler_of(server: Server, store: Path, *, slots: int = 0) -> Reconciler:
     cache, queue = Cache(), WorkQueue[str]()
     for manifest in server.objects.values():
         cache.see_object(manifest)
@@ -50,7 +53,7 @@ def reconciler_of(server: Server, store: Path) -> Reconciler:
         client=server,
         cache=cache,
         queue=queue,
-        slots=Slots(0),
+        slots=Slots(slots),
         store=Store(f"file://{store}"),
         recorder=Recorder(server),
         lines={"TaskValidation": ValidationLine(Store(f"file://{store}"), cache)},
@@ -86,3 +89,17 @@ async def test_a_waiting_object_that_is_no_longer_held_is_read_again_and_its_sta
     await reconciler.reconcile("uid-task-0")
     assert server.asked == 2
     assert server.objects["task-0"]["status"] is status
+
+
+async def test_a_place_whose_pod_could_not_be_made_goes_to_the_next_at_once(tmp_path: Path) -> None:
+    server = Server(2)
+    reconciler = reconciler_of(server, tmp_path, slots=1)
+    reconciler._slots.hold("before", "before-1")
+    for uid in ("uid-task-0", "uid-task-1"):
+        await reconciler.reconcile(uid)
+    reconciler.call_next("before-1")
+    assert (await reconciler._queue.take())[0] == "uid-task-0"
+    with pytest.raises(ApiError):
+        await reconciler.reconcile("uid-task-0")
+    assert len(reconciler._queue) == 1
+    assert (await reconciler._queue.take())[0] == "uid-task-1"

@@ -303,7 +303,7 @@ class Reconciler:
             )
             self._cache.see_pod(await ensure_pod(self._client, pod))
         except BaseException:
-            self._slots.free(name)
+            self.call_next(name)
             raise
         metrics.PODS_CREATED.inc()
 
