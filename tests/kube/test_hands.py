@@ -36,14 +36,14 @@ async def test_an_episode_goes_through_the_client(tmp_path: Path, session: aioht
         assert (await hands.wait("two", 0))["state"] in {"queued", "running"}
         await hands.cancel("two")
         assert (await hands.wait("two", 60))["cancelled"] is True
-        assert await hands.submission(1) == b""
+        assert await hands.submission(1, seconds=60) == b""
         with pytest.raises(HandsError) as locked:
             await hands.start("three", {"script": "true"})
         assert (locked.value.status, locked.value.reason) == (423, "Locked")
         await hands.release(1)
         await hands.start("three", {"script": "rm -rf .git"})
         with pytest.raises(HandsError) as nothing:
-            await hands.submission(2)
+            await hands.submission(2, seconds=60)
         assert (nothing.value.status, nothing.value.reason) == (409, "NothingCaptured")
 
 
@@ -66,6 +66,19 @@ async def test_a_short_call_is_one_request_and_a_longer_one_goes_on(
         assert base64.b64decode((await hands.wait("going", 60, output=100))["output"]) == b"end\n"
         huge = {"script": "# " + "x" * 300_000 + "\nsleep 1000"}
         assert (await hands.start("huge", huge, seconds=15))["state"] in {"queued", "running"}
+
+
+async def test_a_submission_that_was_given_up_is_the_same_one_when_it_is_asked_for_again(
+    tmp_path: Path, session: aiohttp.ClientSession
+) -> None:
+    with sandbox_in(tmp_path / "s") as sandbox:
+        await asyncio.to_thread(sandbox.up)
+        hands = client(session, sandbox)
+        await hands.start("long", {"script": "sleep 1; echo more >> a.txt"})
+        with pytest.raises(HandsError) as early:
+            await hands.submission(1, seconds=0.1)
+        assert early.value.status == 504
+        assert b"+more" in await hands.submission(1, seconds=60)
 
 
 async def test_concurrent_clients_each_get_their_own(tmp_path: Path, session: aiohttp.ClientSession) -> None:

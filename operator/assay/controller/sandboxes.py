@@ -43,6 +43,8 @@ log = logging.getLogger(__name__)
 
 FULL_SECONDS = 5.0
 UNREACHABLE_SECONDS = 5.0
+TAKE_SECONDS = 5.0
+"""How long a pass waits for a diff; the hands go on taking it behind the calls before it, and are asked again."""
 AT_ONCE = 0.05
 CLOSING_SECONDS = 0.5
 """How often it is seen whether an episode that is over can be counted."""
@@ -236,7 +238,7 @@ class SandboxDriver:
 
     async def _take(self, episode: Episode, seen: Seen, number: int, now: float) -> Idle:
         try:
-            content = await self._hands(episode, seen).submission(number)
+            content = await self._hands(episode, seen).submission(number, seconds=TAKE_SECONDS)
         except HandsError as error:
             refused = untaken(number, error.reason, error.message, now)
             if refused is None:

@@ -84,17 +84,16 @@ class Hands:
         """Kill the call; return its state."""
         return await self._json("POST", f"/v1/calls/{identifier}/cancel")
 
-    async def submission(self, number: int, *, seconds: float = 900.0) -> bytes:
+    async def submission(self, number: int, *, seconds: float) -> bytes:
         """Lock the sandbox and return the diff; the same bytes each time.
 
         Raises :class:`HandsError` 409 ``NothingCaptured``, 413 ``SubmissionTooLarge``, or 504 after ``seconds``; the
-        sandbox stays locked.
+        sandbox stays locked and goes on taking the diff.
         """
         until = asyncio.get_running_loop().time() + seconds
-        while asyncio.get_running_loop().time() < until:
-            async with self._ask(
-                "POST", f"/v1/submissions/{number}", params={"wait": f"{LONG_POLL_SECONDS}"}
-            ) as response:
+        while (left := until - asyncio.get_running_loop().time()) > 0:
+            step = min(left, LONG_POLL_SECONDS)
+            async with self._ask("POST", f"/v1/submissions/{number}", params={"wait": f"{step:.3f}"}) as response:
                 await _raise_for(response)
                 data: bytes = await response.read()
                 if response.status == 202:
