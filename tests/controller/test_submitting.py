@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from assay.controller.lines import Idle
 from assay.controller.sandbox_pods import Episode, SandboxPods, SandboxSettings, Templates
 from assay.controller.sandboxes import UNREACHABLE_SECONDS, SandboxDriver
 from assay.domain.manifests import Owner
+from assay.domain.status import rfc3339
 from assay.store.artifacts import Store
 from builders import make_limits, make_task
 
@@ -63,7 +65,7 @@ async def stepped(store: Store, *submissions: api.SubmissionStatus, status: dict
     labels, annotations = {"assay.dev/object": UID, "assay.dev/run": "sandbox-1"}, {"assay.dev/epoch": "1"}
     metadata = {"namespace": "runs", "name": "s", "uid": "uid-s", "labels": labels, "annotations": annotations}
     cache = Cache()
-    cache.see_pod({"metadata": metadata, "status": status})
+    cache.see_pod({"metadata": metadata | {"creationTimestamp": rfc3339(time.time())}, "status": status})
     templates = Templates(sandbox={}, scripts={}, agent={})
     pods = SandboxPods(None, cache, SETTINGS, run_settings=lambda: None, templates=templates)  # type: ignore[arg-type]
     driver = SandboxDriver(
@@ -96,7 +98,34 @@ def told(step: Idle) -> tuple[api.SubmissionStatus, ...]:
     return step.status.submissions
 
 
-async def test_a_submission_behind_a_running_call_is_left_and_asked_for_again(store: Store, sandbox: Sandbox) -> None:
+async def test_a_submission_behind_a_running_call_is_left_and_asked_for_again(
+    store: Store, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("assay.controller.sandboxes.TAKE_SECONDS", 0.2)
     sandbox.diff = None
     step = await stepped(store, status=READY)
     assert (told(step), step.again_seconds) == ((), UNREACHABLE_SECONDS)
+
+
+def pending(digest: str) -> api.SubmissionStatus:
+    diff = api.Artifact(uri="file:///gone", sha256=digest, bytes=1)
+    return api.SubmissionStatus(number=1, time="2026-01-01T00:00:00Z", outcome=api.SubmissionOutcome.PENDING, diff=diff)
+
+
+@pytest.mark.usefixtures("sandbox")
+async def test_a_diff_that_the_store_has_lost_is_taken_from_the_sandbox_again(store: Store) -> None:
+    (entry,) = told(await stepped(store, pending("0" * 64), status=READY))
+    assert entry.outcome is api.SubmissionOutcome.PENDING
+    assert entry.diff
+    assert store.get(entry.diff.sha256) == DIFF
+
+
+async def test_a_lost_diff_waits_for_a_sandbox_that_is_not_ready_for_a_moment(store: Store) -> None:
+    lost = pending("0" * 64)
+    step = await stepped(store, lost, status={"phase": "Pending"})
+    assert (told(step), step.again_seconds) == ((lost,), UNREACHABLE_SECONDS)
+
+
+async def test_a_diff_that_is_lost_with_its_sandbox_is_not_graded(store: Store) -> None:
+    (entry,) = told(await stepped(store, pending("0" * 64), status={"phase": "Failed", "reason": "Evicted"}))
+    assert (entry.outcome, entry.reason, entry.reward) == (api.SubmissionOutcome.NOT_GRADED, "Infrastructure", None)

@@ -28,7 +28,7 @@ from assay.domain.manifests import LABEL_OBJECT
 from assay.domain.outcomes import Artifact
 from assay.domain.pods import seconds_since_1970
 from assay.domain.sandbox_states import SANDBOX_RUN, AgentState, Sandbox, SandboxStage, agent_state_of, sandbox_state_of
-from assay.domain.sandbox_status import Seen, Use, offers_in, sandbox_status, untaken, use_of
+from assay.domain.sandbox_status import Seen, Use, lost_diff, offers_in, sandbox_status, untaken, use_of
 from assay.domain.sandboxes import EpisodeLimits, SandboxDecision, SandboxKnowledge, decide_sandbox
 from assay.domain.status import artifact_status, rfc3339
 from assay.domain.task import seconds_of
@@ -36,7 +36,7 @@ from assay.kube.client import PODS, ApiError, Client
 from assay.kube.egress import usage_of_runs
 from assay.kube.hands import PORT, Hands, HandsError
 from assay.kube.services import is_deserted
-from assay.store.artifacts import Store
+from assay.store.artifacts import ArtifactLostError, Store
 from assay.witness.isolation import target_name
 
 log = logging.getLogger(__name__)
@@ -193,7 +193,7 @@ class SandboxDriver:
         if decision.take:
             return await self._take(episode, seen, decision.take, now)
         if decision.grade:
-            return await self._to_grade(episode, decision.grade)
+            return await self._to_grade(episode, seen, decision.grade, now)
         if decision.release:
             await self._hands(episode, seen).release(decision.release)
             seen = replace(seen, use=await self._look(episode, seen))
@@ -250,17 +250,33 @@ class SandboxDriver:
                 number=number, time=rfc3339(now), outcome=api.SubmissionOutcome.PENDING, diff=artifact_status(diff)
             )
         seen = replace(seen, use=await self._look(episode, seen), egress=await self._egress(episode))
-        return self._idle(episode, seen, again=AT_ONCE, submissions=(*episode.status.submissions, entry))
+        before = episode.status.submissions[: number - 1]
+        return self._idle(episode, seen, again=AT_ONCE, submissions=(*before, entry))
 
-    async def _to_grade(self, episode: Episode, number: int) -> ToGrade:
+    async def _to_grade(self, episode: Episode, seen: Seen, number: int, now: float) -> ToGrade | Idle:
         diff = episode.status.submissions[number - 1].diff
         assert diff is not None
+        try:
+            content = await asyncio.to_thread(self._store.get, diff.sha256)
+        except ArtifactLostError as lost:
+            return await self._retake(episode, seen, number, str(lost), now)
         return ToGrade(
             number=number,
-            content=await asyncio.to_thread(self._store.get, diff.sha256),
+            content=content,
             diff=Artifact(uri=diff.uri, sha256=diff.sha256, bytes=diff.bytes),
             pinned=episode.pinned or (digest if "@sha256:" in (digest := episode.status.image.digest) else ""),
         )
+
+    async def _retake(self, episode: Episode, seen: Seen, number: int, why: str, now: float) -> Idle:
+        """Take a diff again that the store has lost, while its sandbox, which is held for it, is there."""
+        log.warning("%s: the diff of submission %d is lost: %s", episode.owner.name, number, why)
+        stage = seen.state.stage if seen.state else SandboxStage.LOST
+        if stage is SandboxStage.READY:
+            return await self._take(episode, seen, number, now)
+        if stage is SandboxStage.WAITING:
+            return self._idle(episode, seen, again=UNREACHABLE_SECONDS)
+        *before, last = episode.status.submissions
+        return self._idle(episode, seen, again=AT_ONCE, submissions=(*before, lost_diff(last, why)))
 
     async def _look(self, episode: Episode, seen: Seen) -> Use | None:
         """Ask the hands for the use of the sandbox; None when they do not answer."""

@@ -92,6 +92,13 @@ def untaken(number: int, reason: str, message: str, now: float) -> api.Submissio
     )
 
 
+def lost_diff(entry: api.SubmissionStatus, why: str) -> api.SubmissionStatus:
+    """Return a submission that cannot be graded as its diff is lost, and its sandbox with it."""
+    message = printable(f"the diff is lost: {why}")[:NAME_CHARS]
+    outcome, reason = api.SubmissionOutcome.NOT_GRADED, GradeReason.INFRASTRUCTURE
+    return entry.model_copy(update={"outcome": outcome, "reason": reason.value, "message": message})
+
+
 def offers_in(status: api.AgentEpisodeStatus) -> tuple[Offer, ...]:
     """Return the submissions of a status, as decisions see them."""
     return tuple(
