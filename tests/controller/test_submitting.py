@@ -1,4 +1,4 @@
-"""A submission on its way from the sandbox into the store: never waited for long, and taken again when it is lost."""
+"""A submission on its way from the sandbox to its grading: not waited for long, taken again when lost, void by a leak."""
 
 from __future__ import annotations
 
@@ -60,7 +60,12 @@ def store(tmp_path: Path) -> Store:
     return Store(f"file://{tmp_path}")
 
 
-async def stepped(store: Store, *submissions: api.SubmissionStatus, status: dict[str, Any]) -> Idle:
+async def stepped(
+    store: Store,
+    *submissions: api.SubmissionStatus,
+    status: dict[str, Any],
+    conditions: tuple[api.Condition, ...] = (),
+) -> Idle:
     """Return what the step of an episode that asks for one submission says, within a few seconds."""
     labels, annotations = {"assay.dev/object": UID, "assay.dev/run": "sandbox-1"}, {"assay.dev/epoch": "1"}
     metadata = {"namespace": "runs", "name": "s", "uid": "uid-s", "labels": labels, "annotations": annotations}
@@ -78,7 +83,7 @@ async def stepped(store: Store, *submissions: api.SubmissionStatus, status: dict
     episode = Episode(
         raw={"metadata": {}},
         spec=api.AgentEpisodeSpec(validation="v", submit=1),
-        status=api.AgentEpisodeStatus(submissions=submissions),
+        status=api.AgentEpisodeStatus(submissions=submissions, conditions=conditions),
         owner=Owner(namespace="runs", name="e", uid=UID, epoch="1", kind="AgentEpisode"),
         task=make_task(),
         limits=make_limits(),
@@ -129,3 +134,21 @@ async def test_a_lost_diff_waits_for_a_sandbox_that_is_not_ready_for_a_moment(st
 async def test_a_diff_that_is_lost_with_its_sandbox_is_not_graded(store: Store) -> None:
     (entry,) = told(await stepped(store, pending("0" * 64), status={"phase": "Failed", "reason": "Evicted"}))
     assert (entry.outcome, entry.reason, entry.reward) == (api.SubmissionOutcome.NOT_GRADED, "Infrastructure", None)
+
+
+@pytest.mark.usefixtures("sandbox")
+async def test_a_leak_that_an_operator_before_told_of_voids_the_submission(store: Store) -> None:
+    leak = api.Condition.model_validate(
+        {
+            "type": "NetworkIsolationVerified",
+            "status": "False",
+            "reason": "IsolationLeak",
+            "message": "3 probes got out",
+            "lastTransitionTime": "2026-01-01T00:00:00Z",
+        }
+    )
+    diff = store.put(DIFF)
+    step = await stepped(store, pending(diff.sha256), status=READY, conditions=(leak,))
+    assert isinstance(step.status, api.AgentEpisodeStatus)
+    assert (step.status.phase, step.status.reason, step.status.reward) == ("Failed", "IsolationLeak", None)
+    assert "3 probes got out" in step.status.message

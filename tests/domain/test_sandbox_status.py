@@ -8,7 +8,7 @@ import pytest
 
 from assay.api import v1alpha1 as api
 from assay.domain.pods import view_of
-from assay.domain.sandbox_status import Seen, sandbox_status, use_of
+from assay.domain.sandbox_status import Seen, leaks_in, sandbox_status, use_of
 
 NOW = 1_000_000.0
 LEAK = {"target": "10.0.0.1:443", "seconds": 3.5}
@@ -34,6 +34,17 @@ def test_a_sandbox_on_the_module_gateway_is_told_to_have_reached_it() -> None:
 def test_a_leak_takes_the_proof_away_though_the_hands_list_only_the_first_ones(count: int) -> None:
     told = isolation_told(leaks=[LEAK] * min(count, 20), leakCount=count)
     assert told == ("False", "IsolationLeak", f"{count} probes got out")
+
+
+def test_a_leak_stays_told_whatever_is_seen_later() -> None:
+    leaked = use_of({"isolation": PROVEN | {"leakCount": 12}}, NOW)
+    before = sandbox_status(api.AgentEpisodeStatus(), Seen(use=leaked), requested="image", generation=1, now=NOW)
+    shut = use_of({"isolation": PROVEN}, NOW)
+    for seen in (Seen(), Seen(use=shut)):
+        after = sandbox_status(before, seen, requested="image", generation=1, now=NOW)
+        assert leaks_in(after) == 12
+    proven = sandbox_status(api.AgentEpisodeStatus(), Seen(use=shut), requested="image", generation=1, now=NOW)
+    assert leaks_in(proven) == 0
 
 
 def test_the_sandboxes_token_is_told_together_with_what_the_module_gateway_refuses_it() -> None:

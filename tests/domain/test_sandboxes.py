@@ -163,6 +163,12 @@ def test_a_submission_that_is_being_graded_does_not_expire() -> None:
     assert decided(replace(READY, asked=1, offers=(pending,)), now=NOW + 10_000).grade == 1
 
 
+def test_a_submission_that_was_made_in_time_is_taken_however_late_the_operator_sees_it() -> None:
+    asked = replace(READY, asked=1, looked_at=NOW + 10_000)
+    decision = decided(asked, now=NOW + 10_000)
+    assert (decision.ending, decision.take) == (None, 1)
+
+
 def test_cancelling_ends_an_episode_but_takes_no_reward_away() -> None:
     ending = decided(replace(READY, cancelled=True)).ending
     assert ending

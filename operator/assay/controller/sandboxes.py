@@ -28,7 +28,7 @@ from assay.domain.manifests import LABEL_OBJECT
 from assay.domain.outcomes import Artifact
 from assay.domain.pods import seconds_since_1970
 from assay.domain.sandbox_states import SANDBOX_RUN, AgentState, Sandbox, SandboxStage, agent_state_of, sandbox_state_of
-from assay.domain.sandbox_status import Seen, Use, lost_diff, offers_in, sandbox_status, untaken, use_of
+from assay.domain.sandbox_status import Seen, Use, leaks_in, lost_diff, offers_in, sandbox_status, untaken, use_of
 from assay.domain.sandboxes import EpisodeLimits, SandboxDecision, SandboxKnowledge, decide_sandbox
 from assay.domain.status import artifact_status, rfc3339
 from assay.domain.task import seconds_of
@@ -162,7 +162,7 @@ class SandboxDriver:
             looked_at=seen.use.looked_at if seen.use else 0.0,
             locked=seen.use.locked if seen.use else 0,
             calls=max(seen.use.calls if seen.use else 0, status.tool_calls.count),
-            leaks=seen.use.leaks if seen.use else 0,
+            leaks=max(seen.use.leaks if seen.use else 0, leaks_in(status)),
             gateway_away=seen.gateway_away,
             offers=offers_in(status),
             agent=agent,

@@ -14,6 +14,8 @@ from assay.domain.sandboxes import Ending, Offer
 from assay.domain.status import merged_conditions, printable, rfc3339
 
 NAME_CHARS = 1000
+ISOLATION, LEAK = "NetworkIsolationVerified", "IsolationLeak"
+"""The condition that tells of a sandbox's network, and its reason when a probe got out."""
 UNTAKEN = {
     "NothingCaptured": GradeReason.NOTHING_SUBMITTED,
     "SubmissionTooLarge": GradeReason.PATCH_REFUSED,
@@ -112,6 +114,15 @@ def offers_in(status: api.AgentEpisodeStatus) -> tuple[Offer, ...]:
         )
         for entry in status.submissions
     )
+
+
+def leaks_in(status: api.AgentEpisodeStatus) -> int:
+    """Return how many probes got out of the sandbox by what the status tells; a leak is never taken back."""
+    for condition in status.conditions:
+        if condition.type == ISOLATION and condition.reason == LEAK:
+            count = condition.message.partition(" ")[0]
+            return max(1, int(count)) if count.isdecimal() else 1
+    return 0
 
 
 def sandbox_status(  # noqa: PLR0913 - each argument is one source of the status
@@ -223,9 +234,9 @@ def _image(previous: api.AgentEpisodeStatus, seen: Seen) -> tuple[str, str, str,
 
 
 def _isolation(previous: api.AgentEpisodeStatus, seen: Seen) -> tuple[str, str, str, str]:
-    name = "NetworkIsolationVerified"
-    if seen.use and seen.use.leaks:
-        return name, "False", "IsolationLeak", f"{seen.use.leaks} probes got out"
+    name, leaks = ISOLATION, max(leaks_in(previous), seen.use.leaks if seen.use else 0)
+    if leaks:
+        return name, "False", LEAK, f"{leaks} probes got out"
     if seen.use and seen.use.targets:
         answers = ", the module gateway answers it" if seen.use.doors else ""
         return name, "True", "Proven", f"{seen.use.targets} targets are out of the sandbox's reach{answers}"

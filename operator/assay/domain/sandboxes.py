@@ -198,7 +198,10 @@ def _sandbox_gone(known: SandboxKnowledge, infra_retries: int) -> Ending | None:
 
 
 def _expired(known: SandboxKnowledge, now: float) -> Ending | None:
-    if not known.ready_at or any(offer.outcome is SubmissionOutcome.PENDING for offer in known.offers):
+    """A submission that is asked for was made in time: the gateway takes none of an episode that is over."""
+    if not known.ready_at or known.asked > len(known.offers):
+        return None
+    if any(offer.outcome is SubmissionOutcome.PENDING for offer in known.offers):
         return None
     if now >= known.ready_at + known.limits.episode:
         return Ending(phase=EpisodePhase.EXPIRED, reason="EpisodeDeadline", message="the episode's time is over")
