@@ -362,6 +362,26 @@ def test_a_failed_set_up_is_a_fact_and_a_killed_first_process_a_loss() -> None:
     assert sandbox_state_of(killed, POD_LIMITS, NOW).stage is SandboxStage.LOST
 
 
+@pytest.mark.parametrize(
+    ("state", "stage", "reason"),
+    [
+        ({"exitCode": 128, "reason": "StartError", "message": "context deadline exceeded"}, "Lost", "StartFailed"),
+        ({"exitCode": 128, "reason": "StartError", "message": "no space left on device"}, "Lost", "StartFailed"),
+        ({"exitCode": 95, "message": "StorageFull the volume is full"}, "Lost", "StartFailed"),
+        ({"exitCode": 95, "message": "ScratchUnavailable"}, "Lost", "StartFailed"),
+        ({"exitCode": 128, "reason": "StartError", "message": "exec format error"}, "Refused", "PlatformMismatch"),
+        (
+            {"exitCode": 127, "reason": "StartError", "message": "exec /bin/sh: no such file or directory"},
+            "Refused",
+            "SetupFailed",
+        ),
+    ],
+)
+def test_a_sandbox_that_does_not_start_is_judged_as_a_run_is(state: dict[str, Any], stage: str, reason: str) -> None:
+    said = sandbox_state_of(ended("task", "containerStatuses", **state), POD_LIMITS, NOW)
+    assert (said.stage, said.reason) == (stage, reason)
+
+
 def test_a_sandbox_that_is_deleted_under_the_agent_is_lost() -> None:
     assert sandbox_state_of(pod(deleting=True), POD_LIMITS, NOW).stage is SandboxStage.LOST
 

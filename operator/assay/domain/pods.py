@@ -170,13 +170,10 @@ def _ended(task: Mapping[str, Any], pod: PodView) -> PodState | None:
     ended = (task.get("state") or {}).get("terminated")
     if not ended:
         return None
+    never = not_started(ended)
+    if never:
+        return never
     reason, message = ended.get("reason", ""), ended.get("message", "")
-    if reason in ("StartError", "ContainerCannotRun"):
-        if PLATFORM.search(message):
-            return PodState(stage=Stage.FACT, kind=OutcomeKind.PLATFORM_MISMATCH, message=message)
-        if NO_SHELL.search(message):
-            return PodState(stage=Stage.FACT, kind=OutcomeKind.SETUP_FAILED, message=message)
-        return _lost(FaultKind.START_FAILED, f"{reason}: {message}")
     cut = cut_of(pod)
     if reason == "ContainerStatusUnknown":
         return _lost(*(cut or (FaultKind.NODE_LOST, f"the node has lost the container: {message}")))
@@ -188,6 +185,18 @@ def _ended(task: Mapping[str, Any], pod: PodView) -> PodState | None:
         image_id=task.get("imageID", ""),
         cut=cut,
     )
+
+
+def not_started(ended: Mapping[str, Any]) -> PodState | None:
+    """Return why an ended container never began, a fact about its image or a fault of the node; None if it did."""
+    reason, message = ended.get("reason", ""), ended.get("message", "")
+    if reason not in ("StartError", "ContainerCannotRun"):
+        return None
+    if PLATFORM.search(message):
+        return PodState(stage=Stage.FACT, kind=OutcomeKind.PLATFORM_MISMATCH, message=message)
+    if NO_SHELL.search(message):
+        return PodState(stage=Stage.FACT, kind=OutcomeKind.SETUP_FAILED, message=message)
+    return _lost(FaultKind.START_FAILED, f"{reason}: {message}")
 
 
 def cut_of(pod: PodView) -> tuple[FaultKind, str] | None:

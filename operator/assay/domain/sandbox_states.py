@@ -7,15 +7,18 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from assay.domain.outcomes import FaultKind, OutcomeKind
+from assay.domain.evidence import NODE_FAULTS
+from assay.domain.outcomes import FaultKind
 from assay.domain.pods import (
     ISOLATION_EXIT,
+    PodState,
     PodView,
     Stage,
     condition_time,
     container_of,
     cut_of,
     disrupted,
+    not_started,
     started_at,
     unpullable,
     waiting,
@@ -85,11 +88,8 @@ def sandbox_state_of(pod: PodView, limits: Limits, now: float) -> SandboxState:
     if ended is not None:
         return _after_end(ended)
     for state in (disrupted(pod), unpullable(task, witness, pod, limits, now)):
-        if state is None:
-            continue
-        if state.stage is Stage.FACT:
-            return SandboxState(stage=SandboxStage.REFUSED, reason=str(state.kind), message=state.message)
-        return _lost(state.kind, state.message)
+        if state:
+            return _judged(state)
     if _is_ready(status):
         return SandboxState(
             stage=SandboxStage.READY,
@@ -142,11 +142,21 @@ def _after_end(ended: Mapping[str, Any]) -> SandboxState:
     """A sandbox's first process ends only when its set-up fails, or when the agent or the kernel killed it."""
     code, reason, message = int(ended.get("exitCode", -1)), ended.get("reason", ""), str(ended.get("message", ""))
     word = message.split(maxsplit=1)[0] if message.strip() else ""
+    if code in (95, 96) and word in NODE_FAULTS:
+        return _lost(FaultKind.START_FAILED, f"the sandbox could not be prepared: {message}")
     if code in (95, 96) and word.isalnum():
         return SandboxState(stage=SandboxStage.REFUSED, reason=word[:100], message=message[:1000])
-    if reason in ("StartError", "ContainerCannotRun"):
-        return SandboxState(stage=SandboxStage.REFUSED, reason=OutcomeKind.SETUP_FAILED.value, message=message[:1000])
+    never = not_started(ended)
+    if never:
+        return _judged(never)
     return _lost(FaultKind.DISRUPTED, f"its first process ended with exit code {code}: {reason or 'Error'}")
+
+
+def _judged(state: PodState) -> SandboxState:
+    """What a pod of a run would have come to: a fact about the image, or a fault."""
+    if state.stage is Stage.FACT:
+        return SandboxState(stage=SandboxStage.REFUSED, reason=str(state.kind), message=state.message[:1000])
+    return _lost(state.kind, state.message)
 
 
 def _is_ready(status: Mapping[str, Any]) -> bool:
