@@ -15,6 +15,7 @@ from assay.domain.documents import outcome_document, outcome_of_document
 from assay.domain.evidence import (
     commands_of,
     fault_of,
+    fault_without_log,
     fault_without_record,
     hints_of,
     outcome_of,
@@ -162,6 +163,17 @@ def test_a_missing_record_has_the_cause_that_the_pod_tells() -> None:
     assert fault_without_record(make_state(), "404", FaultKind.POD_VANISHED).kind is FaultKind.POD_VANISHED
     cut = (FaultKind.NODE_LOST, "NodeLost: gone")
     assert fault_without_record(make_state(cut=cut), "404", FaultKind.POD_VANISHED).kind is FaultKind.NODE_LOST
+
+
+def test_a_log_that_the_node_does_not_give_is_waited_for_ten_minutes_unless_the_pod_was_cut_off() -> None:
+    assert fault_without_log(make_state(ended_at=1000.0), "500", 1599.0) is None
+    late = fault_without_log(make_state(ended_at=1000.0), "500", 1601.0)
+    assert late is not None
+    assert late.kind is FaultKind.NODE_LOST
+    cut = (FaultKind.DISRUPTED, "DeletionByTaintManager: gone")
+    early = fault_without_log(make_state(ended_at=1000.0, cut=cut), "500", 1001.0)
+    assert early is not None
+    assert early.kind is FaultKind.DISRUPTED
 
 
 def test_an_outcome_tells_results_codes_times_and_what_was_seen_of_the_network() -> None:

@@ -14,6 +14,7 @@ from kubernetes.aio import client as kubernetes_client
 
 from assay.kube import client as module
 from assay.kube.client import LEASES, PODS, SECRETS, TASK_VALIDATIONS, ApiError, Client, Kind
+from assay.kube.evidence import read_evidence
 from assay.kube.pods import ForeignObjectError, ensure_pod, ensure_secrets
 from builders import make_manifest, make_task
 from manifests import pod
@@ -299,3 +300,11 @@ async def test_names_that_are_not_unicode_are_sent_as_escapes() -> None:
     async with server(handler) as client:
         await client.patch_status(PODS, "n", "a", {"status": {"message": "\ud800é"}})
     assert json.loads(seen[0])["status"]["message"] == "\ud800é"
+
+
+async def test_a_log_that_its_node_does_not_give_is_asked_for_once() -> None:
+    script = Script(500)
+    async with server(script.answer) as client:
+        with pytest.raises(ApiError) as error:
+            await read_evidence(client, "n", "a")
+    assert (error.value.status, script.asked) == (500, 1)

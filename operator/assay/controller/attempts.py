@@ -16,7 +16,14 @@ from assay.controller.events import Recorder
 from assay.controller.memory import Memory
 from assay.domain.decide import Attempt, FaultRecord, digest_of, mismatched, pinned_image
 from assay.domain.documents import outcome_document
-from assay.domain.evidence import fault_of, fault_without_record, outcome_of, platform_of
+from assay.domain.evidence import (
+    AttemptFault,
+    fault_of,
+    fault_without_log,
+    fault_without_record,
+    outcome_of,
+    platform_of,
+)
 from assay.domain.outcomes import Artifact, FaultKind, OutcomeKind, RunOutcome
 from assay.domain.pods import waits_of
 from assay.kube.client import ApiError, Client
@@ -55,10 +62,10 @@ class Attempts:
             self.lose(view, memory, attempt, fault.kind, fault.message)
             return
         except ApiError as error:
-            if error.status != 404:
+            found = self._without_log(attempt, error)
+            if found is None:
                 raise
-            fault = fault_without_record(attempt.state, str(error), FaultKind.POD_VANISHED)
-            self.lose(view, memory, attempt, fault.kind, fault.message)
+            self.lose(view, memory, attempt, found.kind, found.message)
             return
         if not outcome.truncated and stored.sha256 != record.sha256:
             self.lose(view, memory, attempt, FaultKind.EVIDENCE_INCOMPLETE, "the stored log has another hash")
@@ -68,6 +75,15 @@ class Attempts:
         outcome = replace(outcome, log=stored, queue_seconds=queued, start_seconds=started)
         await self._keep(view, memory, attempt, outcome)
         metrics.LOG_BYTES.inc(len(record.merged))
+
+    @staticmethod
+    def _without_log(attempt: Attempt, error: ApiError) -> AttemptFault | None:
+        """Return the fault of an attempt whose log cannot be had; None when it is worth asking again."""
+        if error.status == 404:
+            return fault_without_record(attempt.state, str(error), FaultKind.POD_VANISHED)
+        if 400 <= error.status < 500:  # the API server's own refusal says nothing of the node
+            return None
+        return fault_without_log(attempt.state, str(error), time.time())
 
     def _digest(self, memory: Memory, attempt: Attempt, record: Record) -> tuple[RunOutcome, Artifact]:
         """Parse and store a run's log: one trip to a thread, which costs more than either for a usual log."""

@@ -46,6 +46,9 @@ NODE_FAULTS = frozenset({"ScratchUnavailable", "StorageFull", "PatchMissing"})
 """Words of run.sh for a set-up that failed by the node's disk or mounts; its others speak of the image."""
 ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 
+LOG_SECONDS = 600.0
+"""How long an ended run's log is asked for when its node does not give it."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptFault:
@@ -80,6 +83,13 @@ def fault_without_record(pod: PodState, message: str, kind: FaultKind = FaultKin
     if pod.cut:
         return AttemptFault(kind=pod.cut[0], message=pod.cut[1])
     return AttemptFault(kind=kind, message=message)
+
+
+def fault_without_log(pod: PodState, message: str, now: float) -> AttemptFault | None:
+    """Return the fault of an ended attempt whose log its node does not give; None while it may still do so."""
+    if pod.cut or now > pod.ended_at + LOG_SECONDS:
+        return fault_without_record(pod, f"the node does not give the log: {message}", FaultKind.NODE_LOST)
+    return None
 
 
 def results_of(parser: str, text: bytes) -> tuple[Mapping[str, str], tuple[str, ...]]:

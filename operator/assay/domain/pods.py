@@ -58,7 +58,7 @@ class Stage(StrEnum):
 class PodState:
     """An attempt as its pod shows it.
 
-    ``ended_*`` speak of the task container; ``kind`` is set for FACT (an ``OutcomeKind``) and LOST (a ``FaultKind``);
+    ``ended_at`` (epoch seconds) is the task container's; ``kind`` is set for FACT (an ``OutcomeKind``) and LOST (a ``FaultKind``);
     ``deadline`` is the time (epoch seconds) at which a waiting pod must be looked at again.  ``cut`` of an ENDED one is
     what ended the pod from outside, so that a missing record has its cause: a kind and a sentence.
     """
@@ -71,6 +71,7 @@ class PodState:
     image_id: str = ""
     deadline: float = 0.0
     cut: tuple[FaultKind, str] | None = None
+    ended_at: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,6 +185,7 @@ def _ended(task: Mapping[str, Any], pod: PodView) -> PodState | None:
         message=message,
         image_id=task.get("imageID", ""),
         cut=cut,
+        ended_at=seconds_since_1970(ended.get("finishedAt")),
     )
 
 

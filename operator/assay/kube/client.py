@@ -186,9 +186,9 @@ class Client:
                 raise
 
     async def log(self, namespace: str, pod: str, container: str) -> bytes:
-        """Return the whole log of a container, as the kubelet has it now."""
+        """Return the whole log of a container, as the kubelet has it now; asked for once."""
         path = PODS.path(namespace, pod, "log")
-        return await self._request("GET", PODS, path, query={"container": container}, timeout=300)
+        return await self._request("GET", PODS, path, query={"container": container}, timeout=300, tries=1)
 
     async def service(self, namespace: str, name: str, *, port: str, path: str, put: bytes | None = None) -> bytes:
         """Return what a Service answers to a GET, or to a PUT of bytes, through the API server's proxy."""
@@ -212,14 +212,15 @@ class Client:
         body: Mapping[str, Any] | bytes | None = None,
         content_type: str = "application/json",
         timeout: float = 60,  # noqa: ASYNC109 - the transport's own limit, not a scope of ours
+        tries: int = TRIES,
     ) -> bytes:
         url = self._host + path + (f"?{urlencode(query)}" if query else "")
-        for attempt in range(1, TRIES + 1):
+        for attempt in range(1, tries + 1):
             try:
                 response = await self._send(verb, url, body, content_type, timeout)
             except (aiohttp.ClientError, TimeoutError, OSError) as error:
                 REQUESTS.labels(verb, kind.plural, "0").inc()
-                if attempt == TRIES or (verb == "POST" and not isinstance(error, aiohttp.ClientConnectorError)):
+                if attempt == tries or (verb == "POST" and not isinstance(error, aiohttp.ClientConnectorError)):
                     raise ApiError(0, "Unreachable", f"{type(error).__name__}: {error}") from error
                 await asyncio.sleep(0.2 * 2**attempt)
                 continue
@@ -227,7 +228,7 @@ class Client:
             REQUESTS.labels(verb, kind.plural, str(status)).inc()
             if status < 400:
                 return content
-            if status not in RETRIED or attempt == TRIES or (status >= 500 and verb == "POST"):
+            if status not in RETRIED or attempt == tries or (status >= 500 and verb == "POST"):
                 raise _error_of(status, content)
             await asyncio.sleep(_seconds(headers.get("Retry-After", "")) or 0.2 * 2**attempt)
         raise AssertionError("unreachable")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from assay.kube.client import ApiError, Client
+from assay.kube.client import Client
 from assay.witness.record import Record, RecordFault, read_record
 
 TRIES = 12
@@ -17,7 +17,8 @@ async def read_evidence(client: Client, namespace: str, pod: str) -> Record:
     """Return the record that the witness of an ended run printed.
 
     A log that stops before the record's end is read again for three seconds: the runtime may still be writing it.
-    ``RecordFault`` when there is no whole record, ``ApiError`` when the log cannot be had.
+    ``RecordFault`` when there is no whole record, ``ApiError`` at once when the log cannot be had: of a node that is
+    gone, the API server knows that only after half a minute.
     """
     for attempt in range(1, TRIES + 1):
         try:
@@ -25,9 +26,6 @@ async def read_evidence(client: Client, namespace: str, pod: str) -> Record:
             return await _decoded(log)
         except RecordFault as fault:
             if not fault.incomplete or attempt == TRIES:
-                raise
-        except ApiError as error:
-            if error.status == 404 or attempt == TRIES:
                 raise
         await asyncio.sleep(PAUSE_SECONDS)
     raise AssertionError("unreachable")
