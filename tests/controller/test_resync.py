@@ -24,8 +24,8 @@ def raw_object(uid: str, version: int = 1) -> dict[str, Any]:
     return {"kind": "TaskValidation", "metadata": metadata}
 
 
-def raw_pod(uid: str, owner: str) -> dict[str, Any]:
-    labels = {"assay.dev/object": owner, "assay.dev/run": "unpatched-1"}
+def raw_pod(uid: str, owner: str, run: str = "unpatched-1") -> dict[str, Any]:
+    labels = {"assay.dev/object": owner, "assay.dev/run": run}
     return {"metadata": {"namespace": "n", "name": uid, "uid": uid, "resourceVersion": "1", "labels": labels}}
 
 
@@ -104,3 +104,13 @@ async def test_a_pod_that_is_gone_gives_its_place_back(operator: Operator, world
     world.lists["pods"] = []
     await operator._resync()
     assert operator._slots.held == 0
+
+
+async def test_the_pods_of_runs_that_are_there_at_the_start_have_their_places_before_any_object_is_looked_at(
+    operator: Operator, world: World
+) -> None:
+    ended = raw_pod("ended", "a") | {"status": {"phase": "Failed"}}
+    others = [raw_pod("sandbox", "e", "sandbox-1"), raw_pod("agent", "e", "agent")]
+    world.lists["pods"] = [raw_pod("p", "a"), raw_pod("graded", "e", "graded-1"), ended, *others]
+    await operator._resync()
+    assert operator._slots.held == 2

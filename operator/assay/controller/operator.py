@@ -36,6 +36,7 @@ from assay.controller.tasks import TaskUnavailableError
 from assay.controller.templates import read_template
 from assay.controller.validations import ValidationLine
 from assay.domain.manifests import LABEL_MANAGED, MANAGED_BY, RUN_SCRIPTS, SANDBOX_SCRIPTS, RunSettings
+from assay.domain.sandbox_states import is_of_run
 from assay.kube.client import AGENT_EPISODES, PODS, TASK_VALIDATIONS, ApiError, Client
 from assay.kube.lease import Lease
 from assay.store.artifacts import Store
@@ -241,6 +242,13 @@ class Operator:
                 self._cache.drop_pod(pod.uid)
                 self._reconciler.call_next(pod.name)
                 self._queue.add(pod.owner)
+        self._hold_places()
+
+    def _hold_places(self) -> None:
+        """Count the pods of runs that are there, also of objects that nobody has looked at since the start."""
+        for pod in self._cache.pods():
+            if pod.active and is_of_run(pod):
+                self._slots.hold(pod.owner, pod.name)
 
     async def _find_targets(self) -> None:
         isolation = self._settings.isolation

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from assay.domain.agents import AGENT_RUN
 from assay.domain.evidence import NODE_FAULTS
 from assay.domain.outcomes import FaultKind
 from assay.domain.pods import (
@@ -184,3 +185,8 @@ def _ended(container: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 def _lost(kind: object, message: str) -> SandboxState:
     return SandboxState(stage=SandboxStage.LOST, reason=str(kind), message=message[:1000])
+
+
+def is_of_run(pod: PodView) -> bool:
+    """Whether a pod is of a run, and not an episode's sandbox or agent."""
+    return pod.run != AGENT_RUN and not pod.run.startswith(SANDBOX_RUN)
