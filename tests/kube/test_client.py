@@ -308,3 +308,16 @@ async def test_a_log_that_its_node_does_not_give_is_asked_for_once() -> None:
         with pytest.raises(ApiError) as error:
             await read_evidence(client, "n", "a")
     assert (error.value.status, script.asked) == (500, 1)
+
+
+async def test_a_conflict_of_a_quota_is_not_taken_for_an_object_that_is_there() -> None:
+    async def conflict(_: web.Request) -> web.Response:
+        message = "Operation cannot be fulfilled on resourcequotas: the object has been modified"
+        return web.json_response({"reason": "Conflict", "message": message}, status=409)
+
+    async with server(conflict) as client:
+        with pytest.raises(ApiError):
+            await ensure_secrets(client, [secret("a", "n")])
+        with pytest.raises(ApiError) as error:
+            await ensure_pod(client, owned_pod("n"))
+    assert error.value.reason == "Conflict"

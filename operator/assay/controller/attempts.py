@@ -36,6 +36,9 @@ log = logging.getLogger(__name__)
 READERS = 8
 """Records read at once: each may have 64 MiB."""
 
+UNSTARTED = frozenset({FaultKind.PULL_TIMEOUT, FaultKind.START_FAILED})
+"""Faults of attempts that a node took and did not start."""
+
 
 class Attempts:
     """Turns attempts into outcomes and faults of their object's memory."""
@@ -119,6 +122,8 @@ class Attempts:
         name = attempt.run.name
         fault = FaultRecord(attempt=attempt.pod.attempt, kind=kind, message=message[:300], at=time.time())
         memory.faults[name] = (*memory.faults.get(name, ()), fault)
+        if kind in UNSTARTED:
+            memory.files = ()  # made again where they are not there: a Secret may be what the pod waited for
         metrics.ATTEMPTS_LOST.labels(kind).inc()
         log.warning("%s: attempt %s of %s is lost: %s: %s", view.name, fault.attempt, name, kind, message)
         self._recorder.warning(view, kind, f"attempt {fault.attempt} of {name} is lost: {message}")

@@ -8,6 +8,9 @@ from typing import Any
 from assay.domain.manifests import Manifest
 from assay.kube.client import PODS, SECRETS, ApiError, Client
 
+EXISTS = "AlreadyExists"
+"""The reason of a creation that changed nothing; 409 alone may also be a quota's conflict: try again."""
+
 
 class ForeignObjectError(Exception):
     """An object of the name exists and belongs to somebody else; nothing was changed."""
@@ -19,7 +22,7 @@ async def ensure_secrets(client: Client, secrets: Sequence[Manifest]) -> None:
         try:
             await client.create(SECRETS, secret["metadata"]["namespace"], secret)
         except ApiError as error:
-            if error.status != 409:
+            if error.reason != EXISTS:
                 raise
 
 
@@ -29,7 +32,7 @@ async def ensure_pod(client: Client, pod: Manifest) -> Mapping[str, Any]:
     try:
         return await client.create(PODS, namespace, pod)
     except ApiError as error:
-        if error.status != 409:
+        if error.reason != EXISTS:
             raise
     present = await client.get(PODS, namespace, name)
     wanted = pod["metadata"]["ownerReferences"][0]["uid"]
