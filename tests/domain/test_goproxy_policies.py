@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from assay.api import v1alpha1 as api
-from assay.domain.goproxy.policies import policy_of_episode
+from assay.domain.goproxy.policies import MAX_POLICY_BYTES, policy_of_episode
 from assay.domain.plan import epoch_of
 from assay.domain.task import Refusal
 from builders import make_spec
@@ -37,6 +37,14 @@ def test_what_either_refuses_is_refused() -> None:
     assert isinstance(policy, api.GoPolicy)
     assert policy.owned == ("x.dev/mine", "x.dev/task")
     assert policy.fork_names == ("mine", "task")
+
+
+def test_a_policy_that_no_status_holds_is_refused() -> None:
+    paths = [f"{number:03}".ljust(100, "x") for number in range(200)]
+    refusal = effective(TASKS, owned=paths[:100], forkNames=paths[100:])
+    assert isinstance(refusal, Refusal)
+    assert refusal.field == "spec.goPolicy"
+    assert f"{MAX_POLICY_BYTES} fit" in refusal.why
 
 
 def test_an_exception_stands_only_where_all_that_refuse_paths_make_it() -> None:

@@ -16,6 +16,7 @@ from typing import Any
 
 from assay.api import v1alpha1 as api
 from assay.domain.decide import Knowledge, spent_in
+from assay.domain.episode_size import fitted_episode
 from assay.domain.grading import (
     Expectation,
     Grade,
@@ -216,7 +217,7 @@ def sandbox_grading_status(  # noqa: PLR0913 - each argument is one source of th
             "endpoint": "",
             "conditions": merged_conditions(previous.conditions, [*kept, *conditions], generation, now),
         }
-    return previous.model_copy(update=changes)
+    return fitted_episode(previous.model_copy(update=changes))
 
 
 def submission_status(  # noqa: PLR0913, PLR0917 - each argument is one source of the status

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay.api import v1alpha1 as api
+from assay.domain.episode_size import fitted_episode
 from assay.domain.grading import GradeReason
 from assay.domain.pods import PodView
 from assay.domain.sandbox_states import AgentState, SandboxStage, SandboxState
@@ -147,7 +148,7 @@ def sandbox_status(  # noqa: PLR0913 - each argument is one source of the status
         phase = api.EpisodePhase.GRADING
     elif ready:
         phase = api.EpisodePhase.READY
-    return api.AgentEpisodeStatus(
+    status = api.AgentEpisodeStatus(
         phase=phase,
         reward=ending.reward if ending else None,
         resolved=ending.resolved if ending else None,
@@ -168,6 +169,7 @@ def sandbox_status(  # noqa: PLR0913 - each argument is one source of the status
         conditions=merged_conditions(previous.conditions, _conditions(previous, seen, phase, ending), generation, now),
         observed_generation=generation,
     )
+    return fitted_episode(status)
 
 
 def _sandbox(previous: api.SandboxStatus, seen: Seen, started: str | None) -> api.SandboxStatus:

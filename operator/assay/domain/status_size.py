@@ -50,15 +50,15 @@ def fitted(status: api.TaskValidationStatus) -> api.TaskValidationStatus:
     return shorter
 
 
-def bytes_of(status: api.TaskValidationStatus) -> int:
-    """Return the size of a status as the API server stores it: JSON in UTF-8, with <, > and & escaped."""
+def bytes_of(status: api.TaskValidationStatus | api.AgentEpisodeStatus | api.GoPolicy) -> int:
+    """Return the size of a status, or a part of one, as the API server stores it: JSON in UTF-8, with <, > and & escaped."""
     text = json.dumps(api.to_wire(status), ensure_ascii=False, separators=(",", ":"))
     return len(text.encode("utf-8", "backslashreplace")) + 5 * sum(text.count(letter) for letter in "<>&")
 
 
 def _shortened(status: api.TaskValidationStatus, detail: Detail) -> api.TaskValidationStatus:
     groups = {
-        name: group.model_copy(update={"first": _cut(group.first[: detail.names], detail.name_chars)})
+        name: group.model_copy(update={"first": cut(group.first[: detail.names], detail.name_chars)})
         for name, group in status.tests
         if isinstance(group, api.TestGroup)
     }
@@ -70,26 +70,29 @@ def _shortened(status: api.TaskValidationStatus, detail: Detail) -> api.TaskVali
         update={
             "message": status.message[: detail.message_chars],
             "tests": status.tests.model_copy(update=groups),
-            "runs": tuple(_shortened_run(run, detail) for run in status.runs),
+            "runs": tuple(shortened_run(run, detail) for run in status.runs),
             "conditions": tuple(conditions),
-            "report": status.report if detail.uris else _nowhere(status.report),
+            "report": status.report if detail.uris else nowhere(status.report),
         }
     )
 
 
-def _shortened_run(run: api.RunStatus, detail: Detail) -> api.RunStatus:
+def shortened_run(run: api.RunStatus, detail: Detail) -> api.RunStatus:
+    """Return a run with so much detail; the last fault stays."""
     faults = [
         fault.model_copy(update={"message": fault.message[: detail.fault_chars]})
         for fault in run.faults[-detail.faults :]
     ]
     proof = {} if detail.proofs else {"isolation": None}
-    places = {} if detail.uris else {"log": _nowhere(run.log), "results": _nowhere(run.results)}
+    places = {} if detail.uris else {"log": nowhere(run.log), "results": nowhere(run.results)}
     return run.model_copy(update={"faults": tuple(faults), **places, **proof})
 
 
-def _nowhere(artifact: api.Artifact | None) -> api.Artifact | None:
+def nowhere(artifact: api.Artifact | None) -> api.Artifact | None:
+    """Return an artifact without its place, which its hash tells too."""
     return artifact.model_copy(update={"uri": ""}) if artifact else None
 
 
-def _cut(names: Iterable[str], chars: int) -> tuple[str, ...]:
+def cut(names: Iterable[str], chars: int) -> tuple[str, ...]:
+    """Return names of so many characters at most."""
     return tuple(name[:chars] for name in names)

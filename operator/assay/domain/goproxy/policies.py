@@ -11,9 +11,12 @@ from collections.abc import Iterable, Sequence
 from assay.api import v1alpha1 as api
 from assay.domain.gomodules import GoPolicy
 from assay.domain.goproxy.records import time_of
+from assay.domain.status_size import bytes_of
 from assay.domain.task import Refusal
 
 FIELD = "spec.goPolicy"
+MAX_POLICY_BYTES = 13 * 1024
+"""Most bytes of a policy in JSON: an episode's status, where the module gateway reads it, holds it whole."""
 
 
 def policy_of_episode(spec: api.AgentEpisodeSpec, tasks: api.GoPolicy | None) -> api.GoPolicy | Refusal | None:
@@ -38,7 +41,13 @@ def policy_of_episode(spec: api.AgentEpisodeSpec, tasks: api.GoPolicy | None) ->
         nor = f", nor does that of TaskValidation {spec.validation}" if spec.validation else ""
         why = f"names none of the task's own modules{nor}; GoProxy is not opened without"
         return Refusal(field=f"{FIELD}.owned", why=why)
-    return api.GoPolicy(owned=owned, fork_names=fork_names, nested_elsewhere=_exceptions_of(given), not_after=not_after)
+    policy = api.GoPolicy(
+        owned=owned, fork_names=fork_names, nested_elsewhere=_exceptions_of(given), not_after=not_after
+    )
+    if (size := bytes_of(policy)) > MAX_POLICY_BYTES:
+        why = f"has {size} bytes together with the validation's: {MAX_POLICY_BYTES} fit into an episode's status"
+        return Refusal(field=FIELD, why=why)
+    return policy
 
 
 def _all_of(lists: Iterable[Sequence[str]]) -> tuple[str, ...]:
