@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable
+import logging
+import secrets
+from collections.abc import Awaitable, Callable, Iterator
 
 from aiohttp import web
 
 from assay.domain.ors.results import HEARTBEAT, Result, frame_of, frames_of
+
+log = logging.getLogger(__name__)
 
 _HEADERS = {
     "Content-Type": "text/event-stream; charset=utf-8",
@@ -28,13 +32,24 @@ async def stream_result(
         try:
             while not (await asyncio.wait((task,), timeout=heartbeat))[0]:
                 await response.write(HEARTBEAT)
-            for frame in frames_of(task.result()):
+            for frame in _frames_of(task):
                 await response.write(frame)
             await response.write_eof()
         finally:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
     return response
+
+
+def _frames_of(done: asyncio.Future[Result]) -> Iterator[bytes]:
+    """Yield what ends the stream: a second response would never be read on a connection that a stream has begun on."""
+    error = done.exception()
+    if error is None:
+        yield from frames_of(done.result())
+        return
+    mark = secrets.token_hex(4)
+    log.error("a call failed in its stream; the client was told %s", mark, exc_info=error)
+    yield frame_of("error", f"internal error {mark}")
 
 
 async def stream_events(request: web.Request, *events: tuple[str, str]) -> web.StreamResponse:
