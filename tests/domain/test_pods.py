@@ -152,6 +152,7 @@ TOO_MANY = (
     "https://registry.test/v2/acorn/lantern/manifests/sha256:aa: 429 Too Many Requests - Server message: toomanyrequests"
 )
 REFUSED = 'Back-off pulling image "registry.test/a": failed to do request: Head "https://registry.test/v2/a": dial tcp '
+PULLING = 'rpc error: code = NotFound desc = failed to pull and unpack image "registry.test/manifest/tag:1":'
 UNAVAILABLE = "failed to resolve reference: unexpected status from HEAD request: 503 Service Unavailable, not found"
 
 
@@ -165,6 +166,7 @@ UNAVAILABLE = "failed to resolve reference: unexpected status from HEAD request:
         ("ErrImagePull", "pull access denied, repository does not exist", OutcomeKind.IMAGE_UNAVAILABLE),
         ("InvalidImageName", "Failed to apply default image tag", OutcomeKind.IMAGE_UNAVAILABLE),
         ("ErrImageNeverPull", 'Container image "x" is not present', OutcomeKind.IMAGE_UNAVAILABLE),
+        ("ErrImagePull", NOT_FOUND.replace("no/such", "acme/geofence-timeout-snapshot"), OutcomeKind.IMAGE_UNAVAILABLE),
         ("ErrImagePull", "no match for platform in manifest: not found", OutcomeKind.PLATFORM_MISMATCH),
         ("ErrImagePull", "no matching manifest for linux/arm64 in the manifest list", OutcomeKind.PLATFORM_MISMATCH),
     ],
@@ -185,6 +187,10 @@ def test_an_image_that_nobody_can_pull_is_a_fact_about_the_task(reason: str, mes
         ("ErrImagePull", UNAVAILABLE),
         ("ImagePullBackOff", 'Back-off pulling image "registry.test/a"'),
         ("RegistryUnavailable", "registry is unavailable"),
+        ("ErrImagePull", f"{PULLING} failed to get reader from content store: content digest sha256:aa: not found"),
+        ("ErrImagePull", f"{PULLING} failed to prepare extraction: parent snapshot sha256:aa does not exist: not found"),
+        ("ErrImagePull", f"{PULLING} unexpected media type text/html for sha256:aa: not found"),
+        ("ErrImagePull", 'failed to pull image "registry.test/a": lease "17-abc": not found'),
     ],
 )
 def test_a_registry_in_trouble_is_waited_for_and_then_costs_an_attempt(reason: str, message: str) -> None:
@@ -212,10 +218,19 @@ def test_a_container_that_cannot_be_made_costs_an_attempt(reason: str) -> None:
     assert state(pod, NOW + LIMITS.pull).kind is FaultKind.START_FAILED
 
 
-def test_an_image_without_a_shell_is_a_fact_about_the_task() -> None:
+@pytest.mark.parametrize(
+    "why",
+    [
+        'exec: "/bin/sh": stat /bin/sh: no such file or directory: unknown',
+        'exec: "/bin/sh": executable file not found in $PATH: unknown',
+        'exec: "/bin/sh": permission denied: unknown',
+        "exec /bin/sh: no such file or directory",
+    ],
+)
+def test_an_image_without_a_shell_is_a_fact_about_the_task(why: str) -> None:
     message = (
         "failed to create containerd task: failed to create shim task: OCI runtime create failed: runc create failed: "
-        'unable to start container process: exec: "/bin/sh": stat /bin/sh: no such file or directory: unknown'
+        f"unable to start container process: {why}"
     )
     found = state(make_pod(task=ended(128, "StartError", message=message), witness=RUNNING_WITNESS))
     assert (found.stage, found.kind) == (Stage.FACT, OutcomeKind.SETUP_FAILED)
@@ -234,6 +249,10 @@ def test_an_image_for_another_processor_is_a_fact_about_the_task() -> None:
         "failed to create shim task: context deadline exceeded: unknown",
         'error mounting "/var/lib/kubelet/pods/x/volumes" to rootfs at "/assay/in": no such file or directory',
         "cannot allocate memory: unknown",
+        'OCI runtime create failed: exec: "runc": executable file not found in $PATH',
+        'OCI runtime create failed: exec: "nvidia-container-runtime-hook": executable file not found in $PATH',
+        "OCI runtime create failed: unable to start container process: exec /bin/sh: resource temporarily unavailable",
+        'unable to start container process: exec: "/bin/sh": stat /bin/sh: input/output error: unknown',
     ],
 )
 def test_a_node_that_cannot_start_the_container_costs_an_attempt(message: str) -> None:

@@ -19,14 +19,18 @@ from assay.domain.task import Limits
 
 ISOLATION_EXIT = 70
 GONE = re.compile(
-    r"not found|manifest unknown|name unknown|does not exist|access denied|unauthorized|authentication required"
-    r"|invalid reference format|InvalidImageName|couldn't parse image",
-    re.IGNORECASE,
+    r"(?:resolve reference|manifest|repository|tag)\b.*not found|(?:manifest|name) unknown|does not exist|access denied"
+    r"|unauthorized|authentication required|invalid reference format|InvalidImageName|couldn't parse image",
+    re.IGNORECASE | re.DOTALL,
 )
 PASSING = re.compile(r"429|too ?many ?requests|timeout|timed out|refused|reset by peer|EOF|5\d\d ", re.IGNORECASE)
+ON_NODE = re.compile(r"content (?:digest|store)|snapshot|failed to extract|\blease\b|media type", re.IGNORECASE)
+"""What a node lacks of an image that it is pulling."""
+NAMES = re.compile(r'"[^"]*"|\S*/\S*|sha256:\S*')
+"""Names in a message, which may hold any of these words."""
 PLATFORM = re.compile(r"no match for platform|no matching manifest|exec format error", re.IGNORECASE)
-NO_SHELL = re.compile(r"exec: \"|executable file not found|exec /bin/sh: ")
-"""What a container runtime says of an image that lacks the command; its other start errors are the node's own."""
+NO_SHELL = re.compile(r'exec:? "?/bin/sh"?: .*(?:no such file|not found|permission denied)')
+"""What a container runtime says of an image without a shell; its other start errors are the node's own."""
 POD_ENDS = {
     "Evicted": FaultKind.DISRUPTED,
     "Preempting": FaultKind.DISRUPTED,
@@ -234,9 +238,7 @@ def unpullable(
     if reason in PULL_REASONS:
         if PLATFORM.search(message):
             return PodState(stage=Stage.FACT, kind=OutcomeKind.PLATFORM_MISMATCH, message=message)
-        if reason in ("InvalidImageName", "ErrImageNeverPull") or (
-            GONE.search(message) and not PASSING.search(message)
-        ):
+        if reason in ("InvalidImageName", "ErrImageNeverPull") or _is_gone(NAMES.sub("", message)):
             return PodState(stage=Stage.FACT, kind=OutcomeKind.IMAGE_UNAVAILABLE, message=message or reason)
     if reason in STARTING:
         waiting = (witness.get("state") or {}).get("waiting") or {}
@@ -246,6 +248,11 @@ def unpullable(
         kind = FaultKind.PULL_TIMEOUT if reason in PULL_REASONS else FaultKind.START_FAILED
         return _lost(kind, f"{reason}: {message}")
     return None
+
+
+def _is_gone(message: str) -> bool:
+    """Whether a message about a pull, without names, says that the image is not there or not for us."""
+    return bool(GONE.search(message)) and not (PASSING.search(message) or ON_NODE.search(message))
 
 
 def waiting(pod: PodView, task: Mapping[str, Any], limits: Limits, commands: int, now: float) -> PodState:
