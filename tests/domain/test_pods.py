@@ -188,7 +188,10 @@ def test_an_image_that_nobody_can_pull_is_a_fact_about_the_task(reason: str, mes
         ("ImagePullBackOff", 'Back-off pulling image "registry.test/a"'),
         ("RegistryUnavailable", "registry is unavailable"),
         ("ErrImagePull", f"{PULLING} failed to get reader from content store: content digest sha256:aa: not found"),
-        ("ErrImagePull", f"{PULLING} failed to prepare extraction: parent snapshot sha256:aa does not exist: not found"),
+        (
+            "ErrImagePull",
+            f"{PULLING} failed to prepare extraction: parent snapshot sha256:aa does not exist: not found",
+        ),
         ("ErrImagePull", f"{PULLING} unexpected media type text/html for sha256:aa: not found"),
         ("ErrImagePull", 'failed to pull image "registry.test/a": lease "17-abc": not found'),
     ],

@@ -76,19 +76,20 @@ def _walked(patch: bytes) -> Iterator[tuple[bool, bytes]]:
 
 
 def paths_of(patch: bytes) -> tuple[bytes, ...]:
-    """Return every path that a git diff names, without the a/ and b/ prefixes, sorted."""
+    """Return every path that a git diff names, without their prefixes (a/ and b/, say), sorted."""
     return _paths_in(header_lines(patch))
 
 
 def _paths_in(lines: Iterable[bytes]) -> tuple[bytes, ...]:
     paths: set[bytes] = set()
-    for line in lines:
+    for raw in lines:
+        line = raw.rstrip(b"\r")  # a name that ends with one is in quotes
         if line.startswith(b"diff --git "):
-            paths.update(_header_paths(line[len(b"diff --git ") :]))
+            paths.update(names_of_both(line[len(b"diff --git ") :]))
         elif line.startswith((b"+++ ", b"--- ")):
-            name = unquoted(line[4:].split(b"\t")[0].rstrip(b"\r"))
+            name = unquoted(line[4:].split(b"\t")[0])
             if name != b"/dev/null":
-                paths.add(_without_prefix(name))
+                paths.add(without_prefix(name))
         elif line.startswith((b"rename to ", b"rename from ", b"copy to ", b"copy from ")):
             paths.add(unquoted(line.split(b" ", 2)[2]))
     return tuple(sorted(paths))
@@ -122,18 +123,23 @@ def fault_of_paths(paths: Iterable[bytes]) -> str:
     return ""
 
 
-def _header_paths(rest: bytes) -> tuple[bytes, ...]:
-    if rest.startswith(b'"'):
-        quoted = re.findall(rb'"(?:[^"\\]|\\.)*"|\S+', rest)
-        return tuple(_without_prefix(unquoted(path)) for path in quoted)
-    middle = len(rest) // 2
-    if len(rest) % 2 and rest[middle : middle + 1] == b" " and rest[:middle][2:] == rest[middle + 1 :][2:]:
-        return (_without_prefix(rest[:middle]),)
-    return ()  # a rename: its own lines name both paths without doubt
+def names_of_both(rest: bytes) -> Iterator[bytes]:
+    """Yield the names in ``a/x b/x``; of a rename nothing, its own lines name both paths without doubt."""
+    if b'"' in rest:
+        for name in re.findall(rb'"(?:[^"\\]|\\.)*"|\S+', rest):
+            yield without_prefix(unquoted(name))
+        return
+    for blank in re.finditer(rb" ", rest):
+        left, right = rest[: blank.start()], rest[blank.end() :]
+        if without_prefix(left) == without_prefix(right):
+            yield without_prefix(left)
 
 
-def _without_prefix(path: bytes) -> bytes:
-    return path[2:] if path[:2] in (b"a/", b"b/") else path
+def without_prefix(path: bytes) -> bytes:
+    """Return a name without its first part, as ``git apply`` reads it; one that has no other part stays."""
+    if path.startswith(b"/"):
+        return path
+    return path.partition(b"/")[2] or path
 
 
 def _has_file_header(lines: list[bytes]) -> bool:

@@ -14,7 +14,15 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from assay.domain.patches import HUNK, escaping_symlink, fault_of_paths, shown_path, unquoted
+from assay.domain.patches import (
+    HUNK,
+    escaping_symlink,
+    fault_of_paths,
+    names_of_both,
+    shown_path,
+    unquoted,
+    without_prefix,
+)
 from assay.domain.protected import Protection, WhyIgnored
 from assay.domain.task import Task
 
@@ -179,32 +187,13 @@ def _paths(header: tuple[bytes, ...]) -> Iterator[bytes]:
     for raw in header:
         line = raw.rstrip(b"\r")
         if line.startswith(b"diff --git "):
-            yield from _names_of_both(line[len(b"diff --git ") :])
+            yield from names_of_both(line[len(b"diff --git ") :])
         elif line.startswith((b"--- ", b"+++ ")):
             name = unquoted(line[4:].split(b"\t")[0])
             if name != b"/dev/null":
-                yield _stripped(name)
+                yield without_prefix(name)
         elif line.startswith(MOVES):
             yield unquoted(line.split(b" ", 2)[2])
-
-
-def _names_of_both(rest: bytes) -> Iterator[bytes]:
-    """Yield the names of ``a/x b/x``; of a rename nothing, its own lines name both paths without doubt."""
-    if b'"' in rest:
-        for name in re.findall(rb'"(?:[^"\\]|\\.)*"|\S+', rest):
-            yield _stripped(unquoted(name))
-        return
-    for blank in re.finditer(rb" ", rest):
-        left, right = rest[: blank.start()], rest[blank.end() :]
-        if _stripped(left) == _stripped(right):
-            yield _stripped(left)
-
-
-def _stripped(name: bytes) -> bytes:
-    """Return a name without its first part, as ``git apply`` reads it; one that has no other part stays."""
-    if name.startswith(b"/"):
-        return name
-    return name.partition(b"/")[2] or name
 
 
 def _why_ignored(section: Section, protection: Protection) -> tuple[bytes, WhyIgnored] | None:
