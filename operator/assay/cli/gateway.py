@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from assay.gateway.server import running
+from assay.gateway.server import running, until_stopped
 from assay.gateway.settings import Settings, load_settings
 from assay.kube.client import Client
 
@@ -38,14 +38,14 @@ def gateway(
 
 
 async def _serve(settings: Settings, master: bytes) -> None:
-    """Run until SIGTERM or SIGINT."""
+    """Run until SIGTERM or SIGINT, or until the cluster can no longer be watched: then it is to be started again."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     client = await Client.connect()
     try:
-        async with running(settings, client, master):
-            await stop.wait()
+        async with running(settings, client, master) as gateway:
+            await until_stopped(gateway, stop)
     finally:
         await client.close()

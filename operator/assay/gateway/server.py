@@ -28,11 +28,12 @@ SANDBOX_CONNECTIONS = 2_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Running:
-    """A gateway that listens: the ports it got."""
+    """A gateway that listens: the ports it got.  ``watching`` ends only by an error: the gateway sees nothing more."""
 
     world: World
     port: int
     health_port: int
+    watching: asyncio.Future[list[None]]
 
 
 @contextlib.asynccontextmanager
@@ -51,13 +52,26 @@ async def running(settings: Settings, client: Client, master: bytes) -> AsyncIte
             asyncio.create_task(follow(client, AGENT_EPISODES, settings.namespace, world.episodes)),
             asyncio.create_task(follow(client, TASK_VALIDATIONS, settings.namespace, world.tasks, page=50)),
         ]
+        watching = asyncio.gather(*watches)
         try:
             log.info("listening on port %d, health on port %d", port, health_port)
-            yield Running(world=world, port=port, health_port=health_port)
+            yield Running(world=world, port=port, health_port=health_port, watching=watching)
         finally:
+            watching.cancel()
             for watch in watches:
                 watch.cancel()
-            await asyncio.gather(*watches, return_exceptions=True)
+            await asyncio.gather(watching, *watches, return_exceptions=True)
+
+
+async def until_stopped(gateway: Running, stop: asyncio.Event) -> None:
+    """Return once ``stop`` is set; raise what ended a watch before that."""
+    stopped = asyncio.ensure_future(stop.wait())
+    try:
+        await asyncio.wait((stopped, gateway.watching), return_when=asyncio.FIRST_COMPLETED)
+        if gateway.watching.done():
+            gateway.watching.result()
+    finally:
+        stopped.cancel()
 
 
 async def _listening(stack: contextlib.AsyncExitStack, app: web.Application, host: str, port: int) -> int:

@@ -38,6 +38,7 @@ def make_episode(
 
 
 PENDING = {"number": 1, "outcome": "Pending"}
+OTHER = {"number": 1, "outcome": "OfALaterVersion"}
 LOST = {"number": 1, "outcome": "NotGraded", "reason": "Infrastructure"}
 
 
@@ -51,6 +52,8 @@ LOST = {"number": 1, "outcome": "NotGraded", "reason": "Infrastructure"}
         ({"status": {"phase": "Ready", "endpoint": "a:1", "submissions": [PENDING]}, "submit": 1}, Stand.GRADING),
         ({"status": {"phase": "Grading", "endpoint": "a:1", "submissions": [LOST]}, "submit": 1}, Stand.GRADING),
         ({"status": {"phase": "Ready", "endpoint": "a:1", "submissions": [LOST]}, "submit": 1}, Stand.OPEN),
+        ({"status": {"phase": "OfALaterVersion", "endpoint": "a:1"}}, Stand.STARTING),
+        ({"status": {"phase": "Ready", "endpoint": "a:1", "submissions": [OTHER]}, "submit": 1}, Stand.GRADING),
         ({"status": {"phase": "Finished"}}, Stand.FINISHED),
         ({"status": {"phase": "Finished"}, "deleting": True}, Stand.OVER),
         ({"status": {"phase": "Expired"}}, Stand.OVER),

@@ -80,7 +80,7 @@ def view_of_episode(raw: Mapping[str, Any]) -> EpisodeView:
         uid=metadata["uid"],
         version=str(metadata.get("resourceVersion", "")),
         owner=(metadata.get("labels") or {}).get(OWNER_LABEL, ""),
-        phase=EpisodePhase(status.get("phase") or "Pending"),
+        phase=_phase_of(status.get("phase")),
         deleting=bool(metadata.get("deletionTimestamp")),
         cancelled=bool(spec.get("cancel")),
         validation=spec.get("validation") or "",
@@ -170,9 +170,15 @@ def _submitters(annotations: Mapping[str, str]) -> dict[int, str]:
     return {int(number): call for number, call in sorted(numbers.items()) if number.isdecimal()}
 
 
+def _phase_of(said: Any) -> EpisodePhase:
+    """A phase that this version does not know says nothing yet."""
+    return EpisodePhase(said) if said in set(EpisodePhase) else EpisodePhase.PENDING
+
+
 def _graded_of(entry: Mapping[str, Any]) -> Graded:
+    outcome = entry.get("outcome")
     return Graded(
-        outcome=SubmissionOutcome(entry.get("outcome") or "Pending"),
+        outcome=SubmissionOutcome(outcome) if outcome in set(SubmissionOutcome) else SubmissionOutcome.PENDING,
         reason=entry.get("reason") or "",
         message=entry.get("message") or "",
         reward=entry.get("reward"),
