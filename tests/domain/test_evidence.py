@@ -260,6 +260,30 @@ def test_a_structured_report_that_is_cut_off_is_no_result() -> None:
     assert found.message
 
 
+@pytest.mark.parametrize(
+    ("code", "facts", "kind"),
+    [
+        (124, {"timeout-001": "1"}, OutcomeKind.TEST_TIMEOUT),
+        (137, {"oomKills": "1"}, OutcomeKind.OUT_OF_MEMORY),
+    ],
+)
+def test_a_report_that_is_cut_off_with_its_command_is_told_by_what_cut_it_off(
+    code: int, facts: dict[str, str], kind: OutcomeKind
+) -> None:
+    found = outcome(make_record(b"<testsuites><testcase", codes=(code,), facts=facts), parser="junit")
+    assert (found.kind, dict(found.results)) == (kind, {})
+    assert "ended" in found.message
+
+
+def test_a_set_up_that_was_killed_costs_an_attempt() -> None:
+    killed = make_record(b"", codes=(), exit_code=137)
+    fault = fault_of(killed, make_state(137))
+    assert fault
+    assert fault.kind is FaultKind.START_FAILED
+    assert fault_of(killed, make_state(137, oom_killed=True)) is None
+    assert outcome(killed, make_state(137, oom_killed=True)).kind is OutcomeKind.OUT_OF_MEMORY
+
+
 def test_bytes_that_are_not_utf8_stay_apart_in_names() -> None:
     found = outcome(make_record(b"PASSED t.py::a[\xff]\nFAILED t.py::a[\xfe]\n"))
     assert len(found.results) == 2

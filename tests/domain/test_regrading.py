@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from assay.api import v1alpha1 as api
-from assay.domain.outcomes import OutcomeKind
+from assay.domain.outcomes import CommandResult, OutcomeKind
 from assay.domain.plan import epoch_of
 from assay.domain.regrading import is_to_regrade, read_again, regrade_of
 from builders import make_outcome, make_spec
@@ -49,6 +51,7 @@ def test_a_regrade_makes_no_run_new() -> None:
         (OutcomeKind.FINISHED, b"--- PASS: TestA (0.00s)\n--- FAIL: TestB (0.00s)\n", OutcomeKind.FINISHED),
         (OutcomeKind.PARSE_FAILED, b"--- PASS: TestA (0.00s)\n--- FAIL: TestB (0.00s)\n", OutcomeKind.FINISHED),
         (OutcomeKind.TEST_TIMEOUT, b"--- PASS: TestA (0.00s)\n--- FAIL: TestB (0.00s)\n", OutcomeKind.TEST_TIMEOUT),
+        (OutcomeKind.OUT_OF_MEMORY, b"--- PASS: TestA (0.00s)\n--- FAIL: TestB (0.00s)\n", OutcomeKind.OUT_OF_MEMORY),
     ],
 )
 def test_a_log_is_read_by_the_other_parser(kind: OutcomeKind, log: bytes, found: OutcomeKind) -> None:
@@ -56,8 +59,27 @@ def test_a_log_is_read_by_the_other_parser(kind: OutcomeKind, log: bytes, found:
     assert (again.kind, dict(again.results)) == (found, {"TestA": "PASSED", "TestB": "FAILED"})
 
 
+@pytest.mark.parametrize(
+    ("command", "kills", "kind"),
+    [
+        (CommandResult(exit_code=124, seconds=9, timed_out=True), 0, OutcomeKind.TEST_TIMEOUT),
+        (CommandResult(exit_code=137, seconds=9, timed_out=False), 1, OutcomeKind.OUT_OF_MEMORY),
+        (CommandResult(exit_code=1, seconds=9, timed_out=False), 0, OutcomeKind.FINISHED),
+    ],
+)
+def test_what_cut_a_run_off_is_told_by_every_parser(command: CommandResult, kills: int, kind: OutcomeKind) -> None:
+    log = b"<testsuite>\n--- PASS: TestA (0.00s)\n"
+    read = make_outcome(kind=kind, commands=(command,), oom_kills=kills)
+    unreadable = read_again(read, log, "junit")
+    assert dict(unreadable.results) == {}
+    assert unreadable.kind is (OutcomeKind.PARSE_FAILED if kind is OutcomeKind.FINISHED else kind)
+    for before in (unreadable, replace(unreadable, kind=OutcomeKind.PARSE_FAILED)):
+        again = read_again(before, log, "parse_log_gotest")
+        assert (again.kind, dict(again.results)) == (kind, {"TestA": "PASSED"})
+
+
 def test_a_run_without_tests_keeps_its_end() -> None:
-    lost = make_outcome(kind=OutcomeKind.OUT_OF_MEMORY)
+    lost = make_outcome(kind=OutcomeKind.SETUP_FAILED)
     assert read_again(lost, b"--- PASS: TestA (0.00s)\n", "parse_log_gotest") == lost
 
 

@@ -7,7 +7,7 @@ that the kubelet saw, and a run during which the network was open counts for not
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.domain.inspection import distinctive_lines, inspection_of
@@ -44,6 +44,13 @@ NUMBER = re.compile(r"-?[0-9]{1,10}")
 KILLED = 137
 NODE_FAULTS = frozenset({"ScratchUnavailable", "StorageFull", "PatchMissing"})
 """Words of run.sh for a set-up that failed by the node's disk or mounts; its others speak of the image."""
+PATCHES = (
+    ("patch-submission", OutcomeKind.PATCH_DOES_NOT_APPLY),
+    ("patch-test", OutcomeKind.TEST_PATCH_DOES_NOT_APPLY),
+    ("patch-reference", OutcomeKind.PATCH_DOES_NOT_APPLY),
+)
+"""What run.sh says of each patch, and what it means when git refuses it."""
+OUT_OF_MEMORY = (OutcomeKind.OUT_OF_MEMORY, "the kernel ended processes of the run at its memory limit")
 ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 
 LOG_SECONDS = 600.0
@@ -68,6 +75,8 @@ def fault_of(record: Record, pod: PodState) -> AttemptFault | None:
     if record.ended and record.exit_code != pod.exit_code:
         message = f"the trailer says exit code {record.exit_code}, the kubelet {pod.exit_code}"
         return AttemptFault(kind=FaultKind.EVIDENCE_INCOMPLETE, message=message)
+    if record.ended and not (pod.oom_killed or _says_why(record)):
+        return fault_without_record(pod, f"the set-up was killed, exit code {record.exit_code}", FaultKind.START_FAILED)
     failed = record.facts.get("setupFailed", "")
     if failed in NODE_FAULTS:
         return AttemptFault(kind=FaultKind.START_FAILED, message=f"the run could not be prepared: {failed}")
@@ -76,6 +85,17 @@ def fault_of(record: Record, pod: PodState) -> AttemptFault | None:
             kind=FaultKind.SETUP_TIMEOUT, message="the patches were not applied before the setup deadline"
         )
     return None
+
+
+def _says_why(record: Record) -> bool:
+    """Whether an ended run's record tells of its tests, or of what kept them from beginning."""
+    facts = record.facts
+    return (
+        any(mark.name == "command-001-begin" for mark in record.marks)
+        or "setupFailed" in facts
+        or bool(_number(facts.get("dirty", "0")))
+        or any(facts.get(name) == "failed" for name, _ in PATCHES)
+    )
 
 
 def fault_without_record(pod: PodState, message: str, kind: FaultKind = FaultKind.EVIDENCE_INCOMPLETE) -> AttemptFault:
@@ -121,7 +141,7 @@ def outcome_of(  # noqa: PLR0913 - each argument is one source of the outcome
         try:
             results, contradicted = results_of(task.parser, text)
         except ParseFailed as failure:
-            kind, message = OutcomeKind.PARSE_FAILED, str(failure)
+            kind, message = unread(kind, message, failure)
     return RunOutcome(
         run=run,
         attempt=attempt,
@@ -214,22 +234,29 @@ def _kind_of(record: Record, pod: PodState, commands: tuple[CommandResult, ...],
     facts = record.facts
     if _number(facts.get("dirty", "0")):
         return OutcomeKind.DIRTY_IMAGE, f"{facts['dirty']} tracked files of the image differ from its commit"
-    for fact, kind in (
-        ("patch-submission", OutcomeKind.PATCH_DOES_NOT_APPLY),
-        ("patch-test", OutcomeKind.TEST_PATCH_DOES_NOT_APPLY),
-        ("patch-reference", OutcomeKind.PATCH_DOES_NOT_APPLY),
-    ):
+    for fact, kind in PATCHES:
         if facts.get(fact) == "failed":
             said = record.between("setup", None, "merged")[-1000:].decode("utf-8", "replace").strip()
             return kind, said.splitlines()[0] if said else "git refused the patch"
     if "setupFailed" in facts:
         return OutcomeKind.SETUP_FAILED, _set_up(facts["setupFailed"], task)
+    if pod.oom_killed and not any(command.timed_out for command in commands):
+        return OUT_OF_MEMORY
+    return end_of(commands, _number(facts.get("oomKills", "0")))
+
+
+def end_of(commands: Sequence[CommandResult], oom_kills: int) -> tuple[OutcomeKind, str]:
+    """Return how a run's commands ended, and a sentence of it."""
     if any(command.timed_out for command in commands):
         return OutcomeKind.TEST_TIMEOUT, "a test command was ended at its deadline"
-    killed = pod.oom_killed or any(command.exit_code == KILLED for command in commands)
-    if pod.oom_killed or (_number(facts.get("oomKills", "0")) and killed):
-        return OutcomeKind.OUT_OF_MEMORY, "the kernel ended processes of the run at its memory limit"
+    if oom_kills and any(command.exit_code == KILLED for command in commands):
+        return OUT_OF_MEMORY
     return OutcomeKind.FINISHED, ""
+
+
+def unread(kind: OutcomeKind, message: str, failure: ParseFailed) -> tuple[OutcomeKind, str]:
+    """Return how a run ended whose log cannot be read: one that was cut off ended by that, whatever its log says."""
+    return (OutcomeKind.PARSE_FAILED, str(failure)) if kind is OutcomeKind.FINISHED else (kind, message)
 
 
 def _set_up(word: str, task: Task) -> str:

@@ -5,14 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 from assay.api import v1alpha1 as api
-from assay.domain.evidence import results_of
+from assay.domain.evidence import end_of, results_of, unread
 from assay.domain.logs import ParseFailed, is_dialect
 from assay.domain.outcomes import OutcomeKind, RunOutcome
 from assay.domain.profiles import profile_named
 from assay.domain.screening import SCREENED_OUT
 from assay.domain.verdict import Reason
 
-READABLE = frozenset({OutcomeKind.FINISHED, OutcomeKind.TEST_TIMEOUT, OutcomeKind.PARSE_FAILED})
+READABLE = frozenset(
+    {OutcomeKind.FINISHED, OutcomeKind.TEST_TIMEOUT, OutcomeKind.OUT_OF_MEMORY, OutcomeKind.PARSE_FAILED}
+)
 """Ends of a run whose log was read, or would have been."""
 DROPPED = SCREENED_OUT | {Reason.SPLIT_CONFLICT.value}
 """Reasons of verdicts that no evidence decided."""
@@ -41,9 +43,12 @@ def read_again(outcome: RunOutcome, log: bytes, parser: str) -> RunOutcome:
     """Return a run's outcome as another parser reads its log (both streams as they came)."""
     if outcome.kind not in READABLE:
         return outcome
+    kind, message = outcome.kind, outcome.message
+    if kind is OutcomeKind.PARSE_FAILED:
+        kind, message = end_of(outcome.commands, outcome.oom_kills)
     try:
         results, contradicted = results_of(parser, log)
-    except ParseFailed as failed:
-        return replace(outcome, kind=OutcomeKind.PARSE_FAILED, message=str(failed), results={}, contradicted=())
-    kind = OutcomeKind.FINISHED if outcome.kind is OutcomeKind.PARSE_FAILED else outcome.kind
-    return replace(outcome, kind=kind, results=results, contradicted=contradicted)
+    except ParseFailed as failure:
+        kind, message = unread(kind, message, failure)
+        return replace(outcome, kind=kind, message=message, results={}, contradicted=())
+    return replace(outcome, kind=kind, message=message, results=results, contradicted=contradicted)
