@@ -108,6 +108,14 @@ def test_a_spent_budget_is_inconclusive_and_never_a_drop():
     assert verdict.kind is VerdictKind.INCONCLUSIVE
 
 
+def test_a_run_that_has_its_outcome_is_not_spent_when_fewer_retries_are_allowed_later():
+    faults = tuple(FaultRecord(attempt=n, kind=FaultKind.DISRUPTED, message="", at=0.0) for n in range(1, 4))
+    known = make_known(outcomes={PLAN.first.name: outcome_of(PLAN.first)}, faults={PLAN.first.name: faults})
+    decision = decide(known, infra_retries=1, now=1000.0)
+    assert decision.verdict is None
+    assert decision.create == tuple((run, 1) for run in PLAN.rest)
+
+
 def test_attempts_go_on_counting_when_status_kept_only_the_last_faults():
     kept = tuple(FaultRecord(attempt=n, kind=FaultKind.DISRUPTED, message="", at=0.0) for n in range(3, 8))
     known = make_known(faults={PLAN.first.name: kept})

@@ -159,8 +159,9 @@ def verdict_in(known: Knowledge, infra_retries: int) -> Verdict | None:
 
 
 def spent_in(known: Knowledge, infra_retries: int) -> str:
-    """Return which run was lost more often than it may be, in a sentence; empty when none was."""
-    spent = [run for run in known.plan.runs if next_attempt(known.faults.get(run.name, ())) > infra_retries + 1]
+    """Return which unfinished run was lost more often than it may be, in a sentence; empty when none was."""
+    unfinished = [run for run in known.plan.runs if run.name not in known.outcomes]
+    spent = [run for run in unfinished if next_attempt(known.faults.get(run.name, ())) > infra_retries + 1]
     if not spent:
         return ""
     last = known.faults[spent[0].name][-1]
