@@ -10,12 +10,14 @@ from assay.api import v1alpha1 as api
 from assay.controller.cache import Cache
 from assay.controller.episodes import EpisodeLine
 from assay.controller.events import Recorder
+from assay.controller.memory import Memory, memory_of
 from assay.controller.queue import WorkQueue
 from assay.controller.reconcile import Reconciler
 from assay.controller.slots import Slots
+from assay.controller.validations import ValidationLine
 from assay.kube.client import Kind
 from assay.store.artifacts import Store
-from builders import make_spec
+from builders import make_manifest, make_spec
 
 UID = "uid-e"
 
@@ -74,3 +76,61 @@ async def test_a_pod_that_is_left_is_deleted_also_when_the_end_is_told_in_the_mi
         queue.done(uid)
     assert server.raw["status"]["reward"] == 0.0
     assert server.deleted == ["sandbox"]
+
+
+class EditedServer:
+    """An API server with one validation, to which somebody gives other rules while its last pod is deleted."""
+
+    def __init__(self, cache: Cache, queue: WorkQueue[str]) -> None:
+        self.raw = make_manifest("v", namespace="runs")
+        self.raw["metadata"] |= {"uid": UID, "generation": 1, "resourceVersion": "5"}
+        self._cache, self._queue = cache, queue
+
+    async def get(self, _kind: Kind, _namespace: str, _name: str) -> Mapping[str, Any]:
+        return self.raw
+
+    async def patch_status(self, _kind: Kind, _space: str, _name: str, patch: Mapping[str, Any]) -> Mapping[str, Any]:
+        self._change(status=patch["status"])
+        return self.raw
+
+    async def delete(self, _kind: Kind, _namespace: str, _name: str, **_options: Any) -> None:
+        self._change(spec=self.raw["spec"] | {"regrade": {"profile": "live"}}, metadata={"generation": 2})
+        self._cache.see_object(self.raw)
+        self._queue.add(UID)
+
+    def _change(self, metadata: Mapping[str, Any] | None = None, **parts: Any) -> None:
+        version = str(int(self.raw["metadata"]["resourceVersion"]) + 1)
+        changed = self.raw["metadata"] | {"resourceVersion": version} | (metadata or {})
+        self.raw = self.raw | parts | {"metadata": changed}
+
+
+async def test_an_edit_that_arrives_while_the_last_pod_is_deleted_is_looked_at(tmp_path: Path) -> None:
+    cache, queue, store = Cache(), WorkQueue[str](), Store(f"file://{tmp_path}")
+    server = EditedServer(cache, queue)
+    cache.see_object(server.raw)
+    memory = memory_of(server.raw)
+    assert isinstance(memory, Memory)
+    labels = {"assay.dev/object": UID, "assay.dev/run": memory.plan.first.name}
+    metadata = {"namespace": "runs", "name": "p", "uid": "uid-p", "labels": labels}
+    waits = {"name": "task", "state": {"waiting": {"reason": "InvalidImageName", "message": "no such name"}}}
+    annotations = {"annotations": {"assay.dev/epoch": memory.owner.epoch}}
+    cache.see_pod({"metadata": metadata | annotations, "status": {"containerStatuses": [waits]}})
+    reconciler = Reconciler(
+        client=server,  # type: ignore[arg-type]
+        cache=cache,
+        queue=queue,
+        slots=Slots(0),
+        store=store,
+        recorder=Recorder(server),  # type: ignore[arg-type]
+        lines={"TaskValidation": ValidationLine(store, cache)},
+        template={},
+        scripts={},
+        infra_retries=1,
+    )
+    queue.add(UID)
+    uid, _ = await queue.take()
+    server.raw["status"] = {"observedGeneration": 1}
+    await reconciler.reconcile(uid)
+    queue.done(uid)
+    assert server.raw["status"]["verdict"] == "Invalid"
+    assert len(queue) == 1

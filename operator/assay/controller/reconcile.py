@@ -116,7 +116,8 @@ class Reconciler:
             await self._delete(pod)
         if verdict:
             self._forget(uid)
-            if not view.complete or self._cache.pods_of(uid):  # an episode goes on, or its sandbox has to go
+            latest = self._cache.get(uid) or view  # an edit may have come while the pods were deleted
+            if not latest.complete or self._cache.pods_of(uid):  # an episode goes on, or its sandbox has to go
                 self._queue.add(uid)
             return
         if not begins:
