@@ -321,3 +321,35 @@ async def test_a_conflict_of_a_quota_is_not_taken_for_an_object_that_is_there() 
         with pytest.raises(ApiError) as error:
             await ensure_pod(client, owned_pod("n"))
     assert error.value.reason == "Conflict"
+
+
+async def test_a_watch_that_has_fallen_silent_is_an_error_with_status_0(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "SILENCE_SECONDS", 0.05)
+    ended = asyncio.Event()
+
+    async def silent(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse()
+        await response.prepare(request)
+        await ended.wait()
+        return response
+
+    async with server(silent) as client:
+        with pytest.raises(ApiError) as error:
+            async for _ in client.watch(PODS, "n", version="1"):
+                pass
+        ended.set()
+    assert error.value.status == 0
+
+
+async def test_a_token_that_cannot_be_read_is_an_error_of_the_watch_with_status_0(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def unreadable(*_: Any) -> None:
+        raise FileNotFoundError("token")
+
+    async with server(Script(200).answer) as client:
+        monkeypatch.setattr(client._api, "update_params_for_auth", unreadable)
+        with pytest.raises(ApiError) as error:
+            async for _ in client.watch(PODS, "n", version="1"):
+                pass
+    assert error.value.status == 0

@@ -26,6 +26,8 @@ REQUESTS = Counter("assay_api_requests_total", "Requests to the API server.", ["
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 RETRIED = frozenset({429, 500, 502, 503, 504})
 TRIES = 5
+SILENCE_SECONDS = 90.0
+"""How long a watch may say nothing before its connection counts as broken: bookmarks come about once a minute."""
 MERGE_PATCH = "application/merge-patch+json"
 APPLY_PATCH = "application/apply-patch+yaml"
 BYTES = "application/octet-stream"
@@ -139,9 +141,9 @@ class Client:
         }
         url = f"{self._host}{kind.path(namespace)}?{urlencode(query)}"
         headers = {"Accept": "application/json", "User-Agent": "assay"}
-        await self._api.update_params_for_auth(headers, [], ["BearerToken"], url, "GET", None)
-        timeout = aiohttp.ClientTimeout(total=None, sock_connect=30, sock_read=seconds + 30)
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=30, sock_read=SILENCE_SECONDS)
         try:
+            await self._api.update_params_for_auth(headers, [], ["BearerToken"], url, "GET", None)
             async with self._session.get(url, headers=headers, timeout=timeout) as response:
                 REQUESTS.labels("WATCH", kind.plural, str(response.status)).inc()
                 if response.status >= 400:
