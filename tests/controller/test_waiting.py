@@ -11,6 +11,7 @@ import pytest
 from assay.controller import reconcile
 from assay.controller.cache import Cache
 from assay.controller.events import Recorder
+from assay.controller.memory import Memory
 from assay.controller.queue import WorkQueue
 from assay.controller.reconcile import Reconciler
 from assay.controller.slots import Slots
@@ -30,9 +31,13 @@ class Server:
         for version, (name, manifest) in enumerate(self.objects.items(), 1):
             manifest["metadata"] |= {"uid": f"uid-{name}", "generation": 1, "resourceVersion": str(version)}
         self.asked = 0
+        self.deleted: list[str] = []
 
     async def create(self, *_: Any) -> Mapping[str, Any]:
         raise ApiError(403, "Forbidden", "exceeded quota")
+
+    async def delete(self, _kind: Kind, _namespace: str, name: str, **_: Any) -> None:
+        self.deleted.append(name)
 
     async def get(self, _kind: Kind, _namespace: str, name: str) -> Mapping[str, Any]:
         self.asked += 1
@@ -103,3 +108,40 @@ async def test_a_place_whose_pod_could_not_be_made_goes_to_the_next_at_once(tmp_
         await reconciler.reconcile("uid-task-0")
     assert len(reconciler._queue) == 1
     assert (await reconciler._queue.take())[0] == "uid-task-1"
+
+
+def pod_of_first_run(memory: Memory, attempt: int = 1) -> dict[str, Any]:
+    name = f"pod-{attempt}"
+    labels = {"assay.dev/object": memory.owner.uid, "assay.dev/run": memory.plan.first.name}
+    annotations = {"assay.dev/epoch": memory.owner.epoch, "assay.dev/attempt": str(attempt)}
+    metadata = {"namespace": "default", "name": name, "uid": name, "labels": labels, "annotations": annotations}
+    return {"metadata": metadata | {"creationTimestamp": "2100-01-01T00:00:00Z"}}
+
+
+async def test_a_pod_that_is_gone_without_a_word_costs_an_attempt_and_is_told(tmp_path: Path) -> None:
+    server = Server(1)
+    reconciler = reconciler_of(server, tmp_path)
+    await reconciler.reconcile("uid-task-0")
+    memory = reconciler._memories["uid-task-0"]
+    for attempt in (1, 2):
+        reconciler._cache.see_pod(pod_of_first_run(memory, attempt))
+        await reconciler.reconcile("uid-task-0")
+        reconciler._cache.drop_pod(f"pod-{attempt}")
+        await reconciler.reconcile("uid-task-0")
+        await reconciler.reconcile("uid-task-0")
+        faults = memory.faults[memory.plan.first.name]
+        assert [(fault.attempt, fault.kind) for fault in faults] == [(n, "PodVanished") for n in range(1, attempt + 1)]
+    assert [fault["attempt"] for fault in server.objects["task-0"]["status"]["runs"][0]["faults"]] == [1, 2]
+
+
+async def test_a_pod_that_is_gone_after_its_attempt_was_lost_costs_nothing_more(tmp_path: Path) -> None:
+    server = Server(1)
+    reconciler = reconciler_of(server, tmp_path)
+    await reconciler.reconcile("uid-task-0")
+    memory = reconciler._memories["uid-task-0"]
+    lost = pod_of_first_run(memory) | {"status": {"phase": "Failed", "reason": "Evicted"}}
+    reconciler._cache.see_pod(lost)
+    await reconciler.reconcile("uid-task-0")
+    await reconciler.reconcile("uid-task-0")
+    assert server.deleted == ["pod-1"]
+    assert [fault.kind for fault in memory.faults[memory.plan.first.name]] == ["Disrupted"]

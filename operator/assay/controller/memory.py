@@ -7,19 +7,20 @@ their pods, which are not deleted before the status tells what they said.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pydantic import ValidationError
 
 from assay.api import v1alpha1 as api
-from assay.domain.decide import FaultRecord
+from assay.domain.decide import FaultRecord, next_attempt
 from assay.domain.documents import outcome_document, outcome_of_document
 from assay.domain.episodes import Grading
 from assay.domain.manifests import InputFile, Owner
 from assay.domain.outcomes import Artifact, FaultKind, RunOutcome
 from assay.domain.plan import RunPlan, epoch_of, plan_runs
+from assay.domain.pods import PodView
 from assay.domain.profiles import Profile
 from assay.domain.regrading import read_again, regrade_of
 from assay.domain.screening import Dropped, screened
@@ -54,6 +55,8 @@ class Memory:
     judged: frozenset[str] = frozenset()
     pinned: str = ""
     platform: str = ""
+    seen: dict[str, PodView] = field(default_factory=dict)
+    """The latest pod of each run that was made or seen."""
 
 
 def memory_of(
@@ -139,6 +142,21 @@ async def restore(memory: Memory, store: Store) -> None:
     if memory.outcomes and "@sha256:" in memory.status.image.digest:
         memory.pinned = memory.status.image.digest
     memory.platform = memory.status.image.platform
+
+
+def vanished(memory: Memory, present: Sequence[PodView]) -> list[PodView]:
+    """Note the pods that are there; return those that were, and are gone before their runs had an outcome or a fault."""
+    for pod in present:
+        if pod.run not in memory.seen or memory.seen[pod.run].attempt <= pod.attempt:
+            memory.seen[pod.run] = pod
+    there = {pod.uid for pod in present}
+    return [
+        pod
+        for run, pod in memory.seen.items()
+        if pod.uid not in there
+        and run not in memory.outcomes
+        and pod.attempt == next_attempt(memory.faults.get(run, ()))
+    ]
 
 
 def is_read_otherwise(memory: Memory) -> bool:

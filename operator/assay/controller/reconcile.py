@@ -20,7 +20,7 @@ from assay.controller.attempts import Attempts
 from assay.controller.cache import Cache, ObjectView
 from assay.controller.events import Recorder
 from assay.controller.lines import Ending, Idle, Line, Status, ready
-from assay.controller.memory import Memory, restore, runs_in
+from assay.controller.memory import Memory, restore, runs_in, vanished
 from assay.controller.queue import WorkQueue
 from assay.controller.slots import Slots
 from assay.domain.decide import (
@@ -33,7 +33,7 @@ from assay.domain.evidence import commands_in
 from assay.domain.manifests import Inputs, RunSettings, grading_inputs_of, inputs_of, pod_of
 from assay.domain.outcomes import Artifact, FaultKind
 from assay.domain.plan import Run, limits_of_run, pod_name
-from assay.domain.pods import PodState, PodView, state_of
+from assay.domain.pods import VANISHED, PodState, PodView, state_of, view_of
 from assay.domain.rules.finding import counted
 from assay.domain.submissions import Applied
 from assay.domain.task import Refusal
@@ -200,10 +200,10 @@ class Reconciler:
     def _known(self, view: ObjectView, memory: Memory) -> Knowledge:
         runs = {run.name: run for run in memory.plan.runs}
         now = time.time()
+        pods = [pod for pod in self._cache.pods_of(view.uid) if pod.run in runs and pod.epoch == memory.owner.epoch]
         attempts = [
-            Attempt(run=run, pod=pod, state=_state_of(run, pod, memory, now))
-            for pod in self._cache.pods_of(view.uid)
-            if (run := runs.get(pod.run)) and pod.epoch == memory.owner.epoch
+            *(Attempt(run=runs[pod.run], pod=pod, state=_state_of(runs[pod.run], pod, memory, now)) for pod in pods),
+            *(Attempt(run=runs[pod.run], pod=pod, state=VANISHED) for pod in vanished(memory, pods)),
         ]
         return Knowledge(
             task=memory.task,
@@ -302,7 +302,9 @@ class Reconciler:
                 template=self._template,
                 settings=settings,
             )
-            self._cache.see_pod(await ensure_pod(self._client, pod))
+            made = await ensure_pod(self._client, pod)
+            self._cache.see_pod(made)
+            memory.seen[run.name] = view_of(made)
         except BaseException:
             self.call_next(name)
             raise

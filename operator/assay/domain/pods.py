@@ -78,6 +78,12 @@ class PodState:
     ended_at: float = 0.0
 
 
+VANISHED = PodState(
+    stage=Stage.LOST, kind=FaultKind.POD_VANISHED, message="the pod was deleted before its evidence was read"
+)
+"""What is known of a pod that is gone without a word: never placed, collected with its node, or deleted by force."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodView:
     """The little of a pod that the operator keeps; the status stays raw until an attempt is judged."""
