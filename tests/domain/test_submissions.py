@@ -66,6 +66,15 @@ APPLIED = (
 )
 
 
+@pytest.mark.parametrize("path", ["run_checks.sh", "target/surefire-reports/TEST-A.xml"])
+def test_what_a_test_command_runs_or_prints_is_left_out_unless_the_reference_patch_touches_it(path: str):
+    commands = ("./run_checks.sh", "mvn -q test && cat target/surefire-reports/*.xml", "python m.py")
+    found = submission_of(adding(path) + FIX, make_task(commands=commands))
+    assert isinstance(found, Applied)
+    assert found.diff == FIX
+    assert [(str(one), one.why) for one in found.ignored] == [(path, WhyIgnored.NAMED)]
+
+
 @pytest.mark.parametrize(("path", "why"), IGNORED.values(), ids=IGNORED)
 def test_what_steers_or_is_a_test_is_left_out_and_listed_beside_a_fix(path: str, why: WhyIgnored):
     found = submission_of(adding(path) + FIX, TASK)

@@ -1,4 +1,4 @@
-"""Which paths of a submission are left out: tests, and what steers their runner or stands in for it.
+"""Which paths of a submission are left out: tests, what a test command names, what steers a runner or stands in for it.
 
 A task's reference patch is the measure: a path that it touches is the task's own business and is never protected.  The
 list errs on the side of the tests.  ``pyproject.toml``, ``setup.cfg``, ``package.json``, ``Cargo.toml``, ``go.mod`` and
@@ -12,6 +12,7 @@ import re
 from collections.abc import Collection
 from enum import StrEnum
 
+from assay.domain.named import NamedPaths
 from assay.domain.patches import paths_of
 from assay.domain.task import Task
 
@@ -23,6 +24,7 @@ class WhyIgnored(StrEnum):
     IN_THE_WAY = "it stands in the way of a path of the test patch"
     TEST = "it is a test"
     STEERING = "it steers how tests are run"
+    NAMED = "a test command names it"
     STAND_IN = "it stands in for the test runner"
     INSTALLED = "it is installed or generated, not source"
     OUTSIDE_LINK = "it is a symbolic link that leaves the work tree"
@@ -71,6 +73,7 @@ class Protection:
         self._own = frozenset(paths_of(task.patch))
         self._own_roots = frozenset(_root(path) for path in self._own)
         self._tests = frozenset(paths_of(task.test_patch)) - self._own
+        self._named = NamedPaths(task.commands)
         self._above = frozenset(above for path in self._tests for above in _folders_of(path))
 
     def why(self, path: bytes) -> WhyIgnored | None:
@@ -86,6 +89,8 @@ class Protection:
             return WhyIgnored.INSTALLED
         if text.rpartition("/")[2].lower() in STEERING_NAMES or STEERING_PATTERNS.search(text):
             return WhyIgnored.STEERING
+        if self._named.holds(text):
+            return WhyIgnored.NAMED
         if (
             _root(path) not in self._own_roots
             and _root(path).removesuffix(b".py").decode("utf-8", "replace") in STAND_INS
