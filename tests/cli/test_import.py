@@ -104,6 +104,28 @@ def test_an_import_twice_writes_the_same_bytes() -> None:
         assert (Path("one") / name).read_bytes() == (Path("two") / name).read_bytes()
 
 
+def test_an_import_that_reads_nothing_or_is_interrupted_leaves_an_earlier_one_as_it_was(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rows = jsonl("rows.jsonl", [live(number) for number in range(3)])
+    run("import", rows, "--out", "out")
+    before = {
+        path: path.read_bytes() for path in Path("out").rglob("*") if path.is_file() and path.name != "refusals.jsonl"
+    }
+    assert run("import", "nope.jsonl", "--out", "out").exit_code == 1
+
+    def interrupted(*_: object) -> str:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(imports, "manifest_text", interrupted)
+    assert run("import", rows, "--out", "out").exit_code == 130
+    left = {
+        path: path.read_bytes() for path in Path("out").rglob("*") if path.is_file() and path.name != "refusals.jsonl"
+    }
+    assert left == before
+    assert not list(Path("out").glob(".import-*"))
+
+
 def test_ids_twice_are_refused_and_ids_that_differ_in_case_are_reported() -> None:
     rows = [live(1), live(1), live(1, patch=reference(5)), live(2, instance_id="Acorn__Lantern-1"), live(3)]
     done = run("import", jsonl("rows.jsonl", rows), "-o", "out")

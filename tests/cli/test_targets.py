@@ -131,3 +131,10 @@ def test_a_selector_has_no_say_over_files() -> None:
     assert said.exit_code == 2
     assert "--selector" in said.stderr
     assert "--dataset" in said.stderr
+
+
+@pytest.mark.parametrize(("option", "word"), [("--profile", "nonsense"), ("--reward", "Foo")])
+def test_rules_that_there_are_not_are_refused_before_anything_is_asked(option: str, word: str) -> None:
+    said = CliRunner().invoke(app, ["evaluate", "no-such-file.jsonl", option, word])
+    assert said.exit_code == 2
+    assert word in said.output

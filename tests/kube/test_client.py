@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -353,3 +354,15 @@ async def test_a_token_that_cannot_be_read_is_an_error_of_the_watch_with_status_
             async for _ in client.watch(PODS, "n", version="1"):
                 pass
     assert error.value.status == 0
+
+
+@pytest.mark.parametrize("content", [None, b"", b"- a\n", b"a: [\n", b"\xff\xfe", b"current-context: nowhere\n"])
+async def test_a_kubeconfig_that_is_no_good_is_named(
+    content: bytes | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "config"
+    if content is not None:
+        place.write_bytes(content)
+    monkeypatch.setenv("KUBECONFIG", str(place))
+    with pytest.raises(ApiError, match=str(place)):
+        await Client.connect()

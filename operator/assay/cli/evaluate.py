@@ -21,7 +21,9 @@ from assay.cli.targets import Target, targets_in, valid_targets, with_gold
 from assay.datasets.bundles import BundleError
 from assay.domain.episodes import FINAL
 from assay.domain.evaluations import Result, flips, instance_report, is_completed, own_report, report_name, run_report
+from assay.domain.grading import RewardMode
 from assay.domain.predictions import MalformedPredictionsError, Prediction, census_of, read_predictions
+from assay.domain.profiles import PROFILES, profile_named
 from assay.kube.client import AGENT_EPISODES, ApiError, Client
 from assay.store.artifacts import ArtifactLostError, Store
 
@@ -64,7 +66,9 @@ def evaluate(
     profile: str = typer.Option("strict", "--profile", help="Grading profile."),
     model: str = typer.Option("", "--model", help="Only the rows of this model."),
     repeat: int = typer.Option(1, "--repeat", min=1, max=100, help="Grade each prediction this many times."),
-    reward: str = typer.Option("Binary", "--reward", help="Binary or Partial."),
+    reward: RewardMode = typer.Option(
+        RewardMode.BINARY, "--reward", help="Binary (all or nothing) or Partial (the mean of both rates)."
+    ),
     run_id: str = typer.Option("", "--run-id", help="Name of the run; by default a hash of what is evaluated."),
     out: Path = typer.Option(Path("assay-evaluation"), "--out", help="Folder for the reports."),
     store: str = typer.Option("", "--store", help="URI of the artifact store; by default the operator is asked."),
@@ -81,10 +85,24 @@ def evaluate(
         raise typer.BadParameter(
             "picks objects of the cluster, so it has no say with --dataset", param_hint="--selector"
         )
+    if profile_named(profile) is None:
+        known = ", ".join(sorted(PROFILES))
+        raise typer.BadParameter(f"unknown {profile!r}; known: {known}", param_hint="--profile")
     with told("evaluate"):
         asyncio.run(
             _evaluate(
-                predictions, dataset, selector, profile, model, repeat, reward, run_id, out, store, namespace, service
+                predictions,
+                dataset,
+                selector,
+                profile,
+                model,
+                repeat,
+                reward.value,
+                run_id,
+                out,
+                store,
+                namespace,
+                service,
             )
         )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -18,7 +19,7 @@ from assay.api import v1alpha1 as api
 from assay.cli.progress import progress_bar
 from assay.datasets.bundles import BundleWriter, Document
 from assay.datasets.importing import Choice, Imported, Importer, Told, chosen_at_random
-from assay.datasets.outputs import ManifestFiles, manifest_text, refusal_line
+from assay.datasets.outputs import ManifestFiles, has_manifests, manifest_text, put_in_place, refusal_line
 from assay.datasets.rows import UnreadableFileError
 from assay.datasets.selecting import Expression, ExpressionError
 from assay.datasets.tables import table_at
@@ -153,20 +154,28 @@ def _run(files: list[Path], choice: Choice, settings: ManifestSettings, out: str
         refused = stack.enter_context(listed.open("w", encoding="utf-8"))
         advance = stack.enter_context(progress_bar("import", _rows_in(files)))
         importer = Importer(choice=choice, tell=lambda told: _write(refused.write, told), advance=advance)
+        if folder is None:
+            for text in _ordered(importer, importer.tasks(files, only), settings, None):
+                sys.stdout.write(text)
+            return importer
+        aside = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=".import-", dir=folder)))
+        _import_to(aside, importer, importer.tasks(files, only), settings)
+        if importer.counts.tasks or not has_manifests(folder):
+            (aside / "import.json").write_text(json.dumps(_document(importer, settings), indent=1) + "\n")
+            put_in_place(aside, folder)
+    return importer
+
+
+def _import_to(folder: Path, importer: Importer, tasks: Iterator[Imported], settings: ManifestSettings) -> None:
+    with contextlib.ExitStack() as stack:
         bundle = None
-        if folder and not settings.inline:
+        if not settings.inline:
             writer = BundleWriter(folder / "bundle", dataset=settings.dataset, revision=settings.revision)
             bundle = stack.enter_context(writer)
-        write: Callable[[str], object] = sys.stdout.write
-        if folder:
-            manifests = ManifestFiles(folder)
-            stack.callback(manifests.close)
-            write = manifests.write
-        for text in _ordered(importer, importer.tasks(files, only), settings, bundle):
-            write(text)
-    if folder:
-        (folder / "import.json").write_text(json.dumps(_document(importer, settings), indent=1) + "\n")
-    return importer
+        manifests = ManifestFiles(folder)
+        stack.callback(manifests.close)
+        for text in _ordered(importer, tasks, settings, bundle):
+            manifests.write(text)
 
 
 def _write(write: Callable[[str], object], told: Told) -> None:

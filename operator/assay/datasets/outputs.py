@@ -9,8 +9,10 @@ from typing import IO, Any
 
 import yaml
 
+from assay.datasets.bundles import INDEX
 from assay.datasets.importing import Told
 
+MANIFESTS = "manifests-*.yaml"
 PER_FILE = 500
 DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
@@ -27,15 +29,13 @@ def refusal_line(told: Told) -> str:
 
 
 class ManifestFiles:
-    """Manifests in files of ``PER_FILE`` documents; earlier ones of the directory are removed first."""
+    """Manifests in files of ``PER_FILE`` documents."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._count = 0
         self._file: IO[str] | None = None
         folder.mkdir(parents=True, exist_ok=True)
-        for old in folder.glob("manifests-*.yaml"):
-            old.unlink()
 
     def write(self, text: str) -> None:
         """Add one document."""
@@ -52,3 +52,23 @@ class ManifestFiles:
         if self._file:
             self._file.close()
             self._file = None
+
+
+def has_manifests(folder: Path) -> bool:
+    """Whether an earlier import left manifests in a folder."""
+    return any(folder.glob(MANIFESTS))
+
+
+def put_in_place(aside: Path, folder: Path) -> None:
+    """Put a finished import, written aside in the folder, in the place of an earlier one; a bundle's index comes last."""
+    for old in folder.glob(MANIFESTS):
+        old.unlink()
+    bundle = folder / "bundle"
+    if (aside / "bundle").is_dir():
+        bundle.mkdir(exist_ok=True)
+        (bundle / INDEX).unlink(missing_ok=True)
+        for old in bundle.glob("tasks-*.parquet"):
+            old.unlink()
+    files = (path for path in aside.rglob("*") if path.is_file())
+    for path in sorted(files, key=lambda path: (path.name == INDEX, path)):
+        path.replace(folder / path.relative_to(aside))

@@ -87,13 +87,21 @@ class Client:
 
     @classmethod
     async def connect(cls, *, connections: int = 64) -> Client:
-        """Return a client for the kubeconfig of the environment, or else for the pod's own cluster."""
+        """Return a client for the kubeconfig of the environment, or else for the pod's own cluster.
+
+        ``ApiError`` ``BadKubeconfig`` when there is none, or none that can be used.
+        """
         configuration = kubernetes_client.Configuration()
         configuration.connection_pool_maxsize = connections
         if "KUBECONFIG" not in os.environ and (SERVICE_ACCOUNT / "token").exists():
             kubernetes_config.load_incluster_config(client_configuration=configuration)  # type: ignore[no-untyped-call]
         else:
-            await kubernetes_config.load_kube_config(client_configuration=configuration)  # type: ignore[no-untyped-call]
+            try:
+                await kubernetes_config.load_kube_config(client_configuration=configuration)  # type: ignore[no-untyped-call]
+            except Exception as error:  # the library has no one error for all that can be wrong with the file
+                place = os.environ.get("KUBECONFIG") or "~/.kube/config"
+                why = f"the kubeconfig {place} cannot be used: {type(error).__name__}: {error}"
+                raise ApiError(0, "BadKubeconfig", why) from error
         return cls(configuration)
 
     async def close(self) -> None:
