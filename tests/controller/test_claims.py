@@ -8,15 +8,14 @@ from typing import Any
 from assay.api import v1alpha1 as api
 from assay.controller.cache import Cache
 from assay.controller.episodes import EpisodeLine
-from assay.controller.events import Recorder
 from assay.controller.lines import NotReadyError
 from assay.controller.operator import Operator
 from assay.controller.queue import WorkQueue
-from assay.controller.reconcile import Reconciler
 from assay.controller.settings import Settings
 from assay.controller.slots import Slots
 from assay.store.artifacts import Store
 from builders import make_spec
+from reconciling import make_reconciler
 
 
 def call_first_of_two(slots: Slots) -> None:
@@ -57,17 +56,13 @@ async def test_an_object_that_has_nothing_to_run_now_leaves_its_place_to_the_nex
     cache, queue, slots, store, server = Cache(), WorkQueue[str](), Slots(1), Store(f"file://{tmp_path}"), Server()
     cache.see_object(server.raw)
     call_first_of_two(slots)
-    reconciler = Reconciler(
-        client=server,  # type: ignore[arg-type]
+    reconciler = make_reconciler(
+        server,
+        {"AgentEpisode": EpisodeLine(server, store)},  # type: ignore[arg-type]
         cache=cache,
+        store=store,
         queue=queue,
         slots=slots,
-        store=store,
-        recorder=Recorder(server),  # type: ignore[arg-type]
-        lines={"AgentEpisode": EpisodeLine(server, store)},  # type: ignore[arg-type]
-        template={},
-        scripts={},
-        infra_retries=1,
     )
     await reconciler.reconcile("first")
     assert slots.take("second", "second-1", priority=0, since=2)

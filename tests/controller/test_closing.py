@@ -13,15 +13,13 @@ from aiohttp.test_utils import TestServer
 
 from assay.controller.cache import Cache
 from assay.controller.episodes import EpisodeLine
-from assay.controller.events import Recorder
-from assay.controller.queue import WorkQueue
 from assay.controller.reconcile import Reconciler
 from assay.controller.sandbox_pods import SandboxPods, SandboxSettings, Templates
 from assay.controller.sandboxes import SandboxDriver
-from assay.controller.slots import Slots
 from assay.domain.status import rfc3339
 from assay.kube.client import ENDPOINT_SLICES, PODS, Kind
 from assay.store.artifacts import Store
+from reconciling import make_reconciler
 
 UID = "uid-e"
 DEAD = 9
@@ -131,17 +129,11 @@ async def made(tmp_path: Path) -> AsyncIterator[Made]:
             ),
         )
         drivers.append(driver)
-        reconciler = Reconciler(
-            client=world,  # type: ignore[arg-type]
+        reconciler = make_reconciler(
+            world,
+            {"AgentEpisode": EpisodeLine(world, store, driver)},  # type: ignore[arg-type]
             cache=cache,
-            queue=WorkQueue[str](),
-            slots=Slots(0),
             store=store,
-            recorder=Recorder(world),  # type: ignore[arg-type]
-            lines={"AgentEpisode": EpisodeLine(world, store, driver)},  # type: ignore[arg-type]
-            template={},
-            scripts={},
-            infra_retries=1,
         )
         return world, reconciler
 

@@ -9,15 +9,13 @@ from typing import Any
 from assay.api import v1alpha1 as api
 from assay.controller.cache import Cache
 from assay.controller.episodes import EpisodeLine
-from assay.controller.events import Recorder
 from assay.controller.memory import Memory, memory_of
 from assay.controller.queue import WorkQueue
-from assay.controller.reconcile import Reconciler
-from assay.controller.slots import Slots
 from assay.controller.validations import ValidationLine
 from assay.kube.client import Kind
 from assay.store.artifacts import Store
 from builders import make_manifest, make_spec
+from reconciling import make_reconciler
 
 UID = "uid-e"
 
@@ -57,17 +55,12 @@ async def test_a_pod_that_is_left_is_deleted_also_when_the_end_is_told_in_the_mi
     cache.see_object(server.raw)
     labels = {"assay.dev/object": UID, "assay.dev/run": "sandbox-1"}
     cache.see_pod({"metadata": {"namespace": "runs", "name": "sandbox", "uid": "uid-s", "labels": labels}})
-    reconciler = Reconciler(
-        client=server,  # type: ignore[arg-type]
+    reconciler = make_reconciler(
+        server,
+        {"AgentEpisode": EpisodeLine(server, store)},  # type: ignore[arg-type]
         cache=cache,
-        queue=queue,
-        slots=Slots(0),
         store=store,
-        recorder=Recorder(server),  # type: ignore[arg-type]
-        lines={"AgentEpisode": EpisodeLine(server, store)},  # type: ignore[arg-type]
-        template={},
-        scripts={},
-        infra_retries=1,
+        queue=queue,
     )
     queue.add(UID)
     while len(queue):
@@ -115,17 +108,12 @@ async def test_an_edit_that_arrives_while_the_last_pod_is_deleted_is_looked_at(t
     waits = {"name": "task", "state": {"waiting": {"reason": "InvalidImageName", "message": "no such name"}}}
     annotations = {"annotations": {"assay.dev/epoch": memory.owner.epoch}}
     cache.see_pod({"metadata": metadata | annotations, "status": {"containerStatuses": [waits]}})
-    reconciler = Reconciler(
-        client=server,  # type: ignore[arg-type]
+    reconciler = make_reconciler(
+        server,
+        {"TaskValidation": ValidationLine(store, cache)},
         cache=cache,
-        queue=queue,
-        slots=Slots(0),
         store=store,
-        recorder=Recorder(server),  # type: ignore[arg-type]
-        lines={"TaskValidation": ValidationLine(store, cache)},
-        template={},
-        scripts={},
-        infra_retries=1,
+        queue=queue,
     )
     queue.add(UID)
     uid, _ = await queue.take()

@@ -10,7 +10,6 @@ import pytest
 
 from assay.controller import reconcile
 from assay.controller.cache import Cache
-from assay.controller.events import Recorder
 from assay.controller.memory import Memory
 from assay.controller.queue import WorkQueue
 from assay.controller.reconcile import Reconciler
@@ -20,6 +19,7 @@ from assay.domain.manifests import RunSettings
 from assay.kube.client import ApiError, Kind
 from assay.store.artifacts import Store
 from builders import make_manifest
+from reconciling import make_reconciler
 
 
 class Server:
@@ -54,16 +54,13 @@ def reconciler_of(server: Server, store: Path, *, slots: int = 0) -> Reconciler:
     cache, queue = Cache(), WorkQueue[str]()
     for manifest in server.objects.values():
         cache.see_object(manifest)
-    made = Reconciler(
-        client=server,
+    made = make_reconciler(
+        server,
+        {"TaskValidation": ValidationLine(Store(f"file://{store}"), cache)},
         cache=cache,
+        store=Store(f"file://{store}"),
         queue=queue,
         slots=Slots(slots),
-        store=Store(f"file://{store}"),
-        recorder=Recorder(server),
-        lines={"TaskValidation": ValidationLine(Store(f"file://{store}"), cache)},
-        template={},
-        scripts={},
         infra_retries=3,
     )
     made.run_settings = RunSettings(witness_image="witness", targets=("127.0.0.1:1",))

@@ -41,6 +41,14 @@ class Document:
     content: bytes
 
 
+def empty_bundle(folder: Path) -> None:
+    """Make the directory of a bundle that has nothing yet: the index of an earlier one goes first, then its tasks."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / INDEX).unlink(missing_ok=True)
+    for old in folder.glob("tasks-*.parquet"):
+        old.unlink()
+
+
 class BundleWriter:
     """Writes a bundle; nothing is a bundle before ``close``, which writes the index."""
 
@@ -52,10 +60,7 @@ class BundleWriter:
         self._waiting: list[Document] = []
         self._waiting_bytes = self._file_bytes = 0
         self._written: set[bytes] = set()
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / INDEX).unlink(missing_ok=True)
-        for old in folder.glob("tasks-*.parquet"):
-            old.unlink()
+        empty_bundle(folder)
 
     def __enter__(self) -> Self:
         return self

@@ -9,7 +9,7 @@ from typing import IO, Any
 
 import yaml
 
-from assay.datasets.bundles import INDEX
+from assay.datasets.bundles import INDEX, empty_bundle
 from assay.datasets.importing import Told
 
 MANIFESTS = "manifests-*.yaml"
@@ -63,12 +63,8 @@ def put_in_place(aside: Path, folder: Path) -> None:
     """Put a finished import, written aside in the folder, in the place of an earlier one; a bundle's index comes last."""
     for old in folder.glob(MANIFESTS):
         old.unlink()
-    bundle = folder / "bundle"
     if (aside / "bundle").is_dir():
-        bundle.mkdir(exist_ok=True)
-        (bundle / INDEX).unlink(missing_ok=True)
-        for old in bundle.glob("tasks-*.parquet"):
-            old.unlink()
+        empty_bundle(folder / "bundle")
     files = (path for path in aside.rglob("*") if path.is_file())
     for path in sorted(files, key=lambda path: (path.name == INDEX, path)):
         path.replace(folder / path.relative_to(aside))

@@ -8,20 +8,16 @@ takes no more than fits beside all else.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 from assay.api import v1alpha1 as api
-from assay.domain.status_size import DETAILS, MAX_BYTES, Detail, bytes_of, cut, nowhere, shortened_run
+from assay.domain.status_size import DETAILS, Detail, cut, first_that_fits, nowhere, shortened_conditions, shortened_run
 
 
 def fitted_episode(status: api.AgentEpisodeStatus) -> api.AgentEpisodeStatus:
     """Return the status with as much detail as fits."""
-    if bytes_of(status) <= MAX_BYTES:
-        return status
-    for shorter in _shorter(status):
-        if bytes_of(shorter) <= MAX_BYTES:
-            return shorter
-    return shorter
+    return first_that_fits(chain((status,), _shorter(status)))
 
 
 def _shorter(status: api.AgentEpisodeStatus) -> Iterator[api.AgentEpisodeStatus]:
@@ -31,13 +27,10 @@ def _shorter(status: api.AgentEpisodeStatus) -> Iterator[api.AgentEpisodeStatus]
         yield status.model_copy(update={"submissions": (*(_submission(one, detail) for one in older if one), *kept)})
     shortest = tuple(_submission(one, DETAILS[-1]) for one in older if one)
     for detail in DETAILS:
-        conditions = tuple(
-            said.model_copy(update={"message": said.message[: detail.message_chars]}) for said in status.conditions
-        )
         changes: dict[str, Any] = {
             "submissions": (*shortest, *(_submission(one, detail) for one in kept)),
             "message": status.message[: detail.message_chars],
-            "conditions": conditions,
+            "conditions": shortened_conditions(status.conditions, detail),
         }
         yield status.model_copy(update=changes)
     yield status.model_copy(

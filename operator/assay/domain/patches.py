@@ -77,19 +77,20 @@ def _walked(patch: bytes) -> Iterator[tuple[bool, bytes]]:
 
 def paths_of(patch: bytes) -> tuple[bytes, ...]:
     """Return every path that a git diff names, without their prefixes (a/ and b/, say), sorted."""
-    return _paths_in(header_lines(patch))
+    return paths_in(header_lines(patch))
 
 
-def _paths_in(lines: Iterable[bytes]) -> tuple[bytes, ...]:
+def paths_in(lines: Iterable[bytes]) -> tuple[bytes, ...]:
+    """Return every path that these lines, none of them inside a hunk, name, without their prefixes, sorted."""
     paths: set[bytes] = set()
     for raw in lines:
         line = raw.rstrip(b"\r")  # a name that ends with one is in quotes
         if line.startswith(b"diff --git "):
-            paths.update(names_of_both(line[len(b"diff --git ") :]))
+            paths.update(_names_of_both(line[len(b"diff --git ") :]))
         elif line.startswith((b"+++ ", b"--- ")):
             name = unquoted(line[4:].split(b"\t")[0])
             if name != b"/dev/null":
-                paths.add(without_prefix(name))
+                paths.add(_without_prefix(name))
         elif line.startswith((b"rename to ", b"rename from ", b"copy to ", b"copy from ")):
             paths.add(unquoted(line.split(b" ", 2)[2]))
     return tuple(sorted(paths))
@@ -102,7 +103,7 @@ def fault_of_patch(patch: bytes) -> str:
     lines = header_lines(patch)
     if not _has_file_header(lines):
         return "is not a git diff: it has neither a 'diff --git' line nor a '---' line before a '+++' line"
-    fault = fault_of_paths(_paths_in(lines))
+    fault = fault_of_paths(paths_in(lines))
     if fault:
         return fault
     target = escaping_symlink(patch)
@@ -123,19 +124,19 @@ def fault_of_paths(paths: Iterable[bytes]) -> str:
     return ""
 
 
-def names_of_both(rest: bytes) -> Iterator[bytes]:
+def _names_of_both(rest: bytes) -> Iterator[bytes]:
     """Yield the names in ``a/x b/x``; of a rename nothing, its own lines name both paths without doubt."""
     if b'"' in rest:
         for name in re.findall(rb'"(?:[^"\\]|\\.)*"|\S+', rest):
-            yield without_prefix(unquoted(name))
+            yield _without_prefix(unquoted(name))
         return
     for blank in re.finditer(rb" ", rest):
         left, right = rest[: blank.start()], rest[blank.end() :]
-        if without_prefix(left) == without_prefix(right):
-            yield without_prefix(left)
+        if _without_prefix(left) == _without_prefix(right):
+            yield _without_prefix(left)
 
 
-def without_prefix(path: bytes) -> bytes:
+def _without_prefix(path: bytes) -> bytes:
     """Return a name without its first part, as ``git apply`` reads it; one that has no other part stays."""
     if path.startswith(b"/"):
         return path

@@ -9,8 +9,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from assay.api import v1alpha1 as api
+
+StatusT = TypeVar("StatusT", api.TaskValidationStatus, api.AgentEpisodeStatus)
 
 MAX_BYTES = 32 * 1024
 
@@ -43,11 +46,15 @@ DETAILS = (
 
 def fitted(status: api.TaskValidationStatus) -> api.TaskValidationStatus:
     """Return the status with as much detail as fits."""
-    for detail in DETAILS:
-        shorter = _shortened(status, detail)
-        if bytes_of(shorter) <= MAX_BYTES:
-            return shorter
-    return shorter
+    return first_that_fits(_shortened(status, detail) for detail in DETAILS)
+
+
+def first_that_fits(shorter_and_shorter: Iterable[StatusT]) -> StatusT:
+    """Return the first status that fits, the last one if none does; there is at least one."""
+    for status in shorter_and_shorter:
+        if bytes_of(status) <= MAX_BYTES:
+            break
+    return status
 
 
 def bytes_of(status: api.TaskValidationStatus | api.AgentEpisodeStatus | api.GoPolicy) -> int:
@@ -62,19 +69,20 @@ def _shortened(status: api.TaskValidationStatus, detail: Detail) -> api.TaskVali
         for name, group in status.tests
         if isinstance(group, api.TestGroup)
     }
-    conditions = [
-        condition.model_copy(update={"message": condition.message[: detail.message_chars]})
-        for condition in status.conditions
-    ]
     return status.model_copy(
         update={
             "message": status.message[: detail.message_chars],
             "tests": status.tests.model_copy(update=groups),
             "runs": tuple(shortened_run(run, detail) for run in status.runs),
-            "conditions": tuple(conditions),
+            "conditions": shortened_conditions(status.conditions, detail),
             "report": status.report if detail.uris else nowhere(status.report),
         }
     )
+
+
+def shortened_conditions(conditions: Iterable[api.Condition], detail: Detail) -> tuple[api.Condition, ...]:
+    """Return conditions with so much of their messages."""
+    return tuple(said.model_copy(update={"message": said.message[: detail.message_chars]}) for said in conditions)
 
 
 def shortened_run(run: api.RunStatus, detail: Detail) -> api.RunStatus:

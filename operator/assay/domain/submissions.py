@@ -11,24 +11,14 @@ looked at; where git and this module should differ all the same, the pod puts ba
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 
-from assay.domain.patches import (
-    HUNK,
-    escaping_symlink,
-    fault_of_paths,
-    names_of_both,
-    shown_path,
-    unquoted,
-    without_prefix,
-)
+from assay.domain.patches import HUNK, escaping_symlink, fault_of_paths, paths_in, shown_path
 from assay.domain.protected import Protection, WhyIgnored
 from assay.domain.task import Task
 
 GITLINK = re.compile(rb"(?:new file mode|new mode|old mode|deleted file mode|index [0-9a-f]+\.\.[0-9a-f]+) 160000\r?")
 MAX_BYTES = 16 * 1024 * 1024
-MOVES = (b"rename from ", b"rename to ", b"copy from ", b"copy to ")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +98,7 @@ def sections_of(patch: bytes) -> tuple[Section, ...] | Refused:
     for begin, end in starts:
         content = b"".join(line + ending for line, ending in zip(lines[begin:end], ends[begin:end], strict=True))
         header = _header(lines[begin:end])
-        paths = tuple(sorted(set(_paths(header))))
+        paths = paths_in(header)
         if not paths:
             return Refused(why=f"names no file in the line {shown_path(lines[begin][:200])}")
         found.append(
@@ -181,19 +171,6 @@ def _header(lines: list[bytes]) -> tuple[bytes, ...]:
         if HUNK.match(line) or line.startswith(b"GIT binary patch"):
             return tuple(lines[:number])
     return tuple(lines)
-
-
-def _paths(header: tuple[bytes, ...]) -> Iterator[bytes]:
-    for raw in header:
-        line = raw.rstrip(b"\r")
-        if line.startswith(b"diff --git "):
-            yield from names_of_both(line[len(b"diff --git ") :])
-        elif line.startswith((b"--- ", b"+++ ")):
-            name = unquoted(line[4:].split(b"\t")[0])
-            if name != b"/dev/null":
-                yield without_prefix(name)
-        elif line.startswith(MOVES):
-            yield unquoted(line.split(b" ", 2)[2])
 
 
 def _why_ignored(section: Section, protection: Protection) -> tuple[bytes, WhyIgnored] | None:
